@@ -9,14 +9,13 @@ use super::parts::{MeshArray, Parts};
 use super::proxy::Proxy;
 use super::raw;
 use super::rules::FILE;
-use super::sections::Section;
 use super::snapshot::Snapshot;
 use super::triangles::Triangles;
 use crate::arrays::{ArrayEntry, ArrayList, Encoding, TextList, no_array};
-use crate::bytes::{Array, Out, Scalar};
+use crate::bytes::{Array, Element, Out, Scalar};
 use crate::decode::Scratch;
 use crate::num::{as_u64, as_usize};
-use crate::report::{Address, Error, Result, Segment};
+use crate::report::{Address, Result, Segment};
 
 /// An array of a snapshot.
 #[derive(Clone, Copy)]
@@ -53,16 +52,17 @@ impl Which {
         }
     }
 
+    /// The snapshot and the array of an address. Addresses are compared, so that their fields are named in one place.
     fn of_address(address: &Address) -> Option<(usize, Self)> {
-        let [
-            Segment::Field(snapshots),
-            Segment::Index(snapshot),
-            fields @ ..,
-        ] = address.segments()
+        let [Segment::Field(field), Segment::Index(snapshot), fields @ ..] = address.segments()
         else {
             return None;
         };
-        let all = [
+        if field != "snapshots" {
+            return None;
+        }
+        let snapshot = usize::try_from(*snapshot).ok()?;
+        let mut candidates = vec![
             Self::BoundingBox,
             Self::PointCloud,
             Self::Positions,
@@ -72,20 +72,32 @@ impl Which {
             Self::MaterialIds,
             Self::EdgeVisibility,
         ];
-        let channel = match fields.last() {
-            Some(Segment::Index(channel)) => usize::try_from(*channel).ok(),
-            _ => None,
-        };
-        let channels =
-            channel.map(|channel| [Self::MapChannel(channel), Self::TriangleMapChannel(channel)]);
-        let snapshot = usize::try_from(*snapshot)
-            .ok()
-            .filter(|_| snapshots == "snapshots")?;
-        let mut all = all.into_iter().chain(channels.into_iter().flatten());
-        Some((
-            snapshot,
-            all.find(|which| which.address(snapshot) == *address)?,
-        ))
+        if let Some(Segment::Index(channel)) = fields.last()
+            && let Ok(channel) = usize::try_from(*channel)
+        {
+            candidates.push(Self::MapChannel(channel));
+            candidates.push(Self::TriangleMapChannel(channel));
+        }
+        let which = candidates
+            .into_iter()
+            .find(|which| which.address(snapshot) == *address)?;
+        Some((snapshot, which))
+    }
+
+    /// Returns `true` for arrays of the triangles.
+    fn is_of_triangles(self) -> bool {
+        match self {
+            Self::BoundingBox
+            | Self::PointCloud
+            | Self::Positions
+            | Self::Normals
+            | Self::MapChannel(_) => false,
+            Self::TrianglePositions
+            | Self::TriangleNormals
+            | Self::TriangleMapChannel(_)
+            | Self::MaterialIds
+            | Self::EdgeVisibility => true,
+        }
     }
 }
 
@@ -119,7 +131,8 @@ impl Proxy {
             }
             _ => 0..count,
         };
-        let (proxy, repeated) = (self.clone(), self.layout().repeated());
+        let proxy = self.clone();
+        let repeated = self.layout().repeated();
         // Entries of the offset table that name the same snapshot are listed by decoding it once.
         let mut known: HashMap<u64, (usize, Vec<Result<ArrayEntry>>)> = HashMap::new();
         Box::new(indices.flat_map(move |index| {
@@ -146,32 +159,23 @@ impl Proxy {
     pub(crate) fn array_at(&self, address: &Address) -> Result<ArrayEntry> {
         let (index, which) = Which::of_address(address).ok_or_else(|| no_array(FILE, address))?;
         let snapshot = self.snapshot(index)?;
-        let of_triangles = !matches!(
-            which,
-            Which::BoundingBox
-                | Which::PointCloud
-                | Which::Positions
-                | Which::Normals
-                | Which::MapChannel(_)
-        );
-        let triangles = of_triangles.then(|| snapshot.triangles()).transpose()?;
-        let material = triangles
-            .as_ref()
-            .and_then(Triangles::material_scalar)
-            .unwrap_or(Scalar::U16);
-        let mesh = snapshot.range();
-        let values = Values {
-            mesh: None,
-            triangles,
+        let triangles = if which.is_of_triangles() {
+            Some(snapshot.triangles()?)
+        } else {
+            None
         };
-        Ok(Listed {
+        let material = triangles.as_ref().and_then(Triangles::material_scalar);
+        let listed = Listed {
+            mesh: snapshot.range(),
             snapshot,
             is_complete: true,
-            mesh,
-            material,
-            values,
-        }
-        .entry(which))
+            material: material.unwrap_or(Scalar::U16),
+            values: Values {
+                mesh: None,
+                triangles,
+            },
+        };
+        Ok(listed.entry(which))
     }
 
     /// Decodes the positions, normals or a map channel of a snapshot into `out`; `None` for other addresses.
@@ -188,10 +192,11 @@ impl Proxy {
             Which::MapChannel(channel) => MeshArray::MapChannel(channel),
             _ => return None,
         };
-        Some(
-            self.snapshot(index)
-                .and_then(|snapshot| snapshot.part_into(part, out, scratch)),
-        )
+        let snapshot = match self.snapshot(index) {
+            Ok(snapshot) => snapshot,
+            Err(error) => return Some(Err(error)),
+        };
+        Some(snapshot.part_into(part, out, scratch))
     }
 
     fn list_snapshot(&self, index: usize, together: bool) -> Vec<Result<ArrayEntry>> {
@@ -210,60 +215,52 @@ impl Proxy {
     ) -> Result<()> {
         let snapshot = self.snapshot(index)?;
         let sections = snapshot.sections()?;
-        let section = |tag| {
-            sections
-                .iter()
-                .find(|section: &&Section| section.tag == tag)
+        let content_of = |tag| {
+            let section = sections.iter().find(|section| section.tag == tag);
+            section.map(|section| section.content.clone())
         };
-        let mesh = section(raw::TAG_MESH_DATA).map_or(0..0, |section| section.content.clone());
-        let (material, values) = (Scalar::U16, Values::default());
         let mut listed = Listed {
             snapshot,
             is_complete: true,
-            mesh,
-            material,
-            values,
+            mesh: content_of(raw::TAG_MESH_DATA).unwrap_or(0..0),
+            material: Scalar::U16,
+            values: Values::default(),
         };
-        if let Some(section) = section(raw::TAG_BOUNDING_BOX) {
-            let entry = listed.entry(Which::BoundingBox).with_count(2);
-            list.push(Ok(ArrayEntry {
-                range: section.content.clone(),
-                ..entry
-            }));
+        if let Some(range) = content_of(raw::TAG_BOUNDING_BOX) {
+            let mut entry = listed.entry(Which::BoundingBox).with_count(2);
+            entry.range = range;
+            list.push(Ok(entry));
         }
-        if let Some(section) = section(raw::TAG_POINTCLOUD) {
-            let range = section.content.clone();
-            list.push(Ok(ArrayEntry {
-                range,
-                ..listed.entry(Which::PointCloud)
-            }));
+        if let Some(range) = content_of(raw::TAG_POINTCLOUD) {
+            let mut entry = listed.entry(Which::PointCloud);
+            entry.range = range;
+            list.push(Ok(entry));
         }
         let mut scratch = Scratch::default();
         let counts = listed.snapshot.counts(&mut scratch)?;
         listed.is_complete = listed.snapshot.is_complete(&mut scratch)?;
-        let shapes = match (together, listed.is_complete && index > 0) {
-            (true, _) | (false, true) => listed.snapshot.mesh(Parts::ALL).map(Arc::new),
-            // Decoded once for all differences, whose arrays have the same shapes.
-            (false, false) => self.base(),
+        // The mesh whose arrays have the shapes that are listed. The base is decoded once for all differences.
+        let has_own_shapes = listed.is_complete && index > 0;
+        let shapes = if together || has_own_shapes {
+            listed.snapshot.mesh(Parts::ALL).map(Arc::new)
+        } else {
+            self.base()
         };
         let shapes = match shapes {
             Ok(shapes) => shapes,
             Err(error) => {
                 // Arrays before the damage may still be read.
-                list.push(Ok(listed
-                    .entry(Which::Positions)
-                    .with_count(u64::from(counts.vertices))));
-                list.push(Ok(listed
-                    .entry(Which::Normals)
-                    .with_count(u64::from(counts.normals))));
+                let positions = listed.entry(Which::Positions);
+                list.push(Ok(positions.with_count(u64::from(counts.vertices))));
+                let normals = listed.entry(Which::Normals);
+                list.push(Ok(normals.with_count(u64::from(counts.normals))));
                 return Err(error);
             }
         };
         if together {
-            let triangles = Some(shapes.triangles.clone());
             listed.values = Values {
                 mesh: Some((*shapes).clone()),
-                triangles,
+                triangles: Some(shapes.triangles.clone()),
             };
         }
         let mut add = |which, count: u64| list.push(Ok(listed.entry(which).with_count(count)));
@@ -272,129 +269,142 @@ impl Proxy {
         for (channel, coordinates) in shapes.texcoords.iter().enumerate() {
             add(Which::MapChannel(channel), coordinates.len_u64());
         }
-        let triangles = &shapes.triangles;
-        let count = as_u64(triangles.len());
-        listed.material = triangles.material_scalar().unwrap_or(Scalar::U16);
-        let mut add = |which: Which| {
-            let entry = listed.entry(which).with_count(count);
-            let same_as = (!listed.is_complete).then(|| which.address(0));
-            list.push(Ok(ArrayEntry { same_as, ..entry }));
-        };
-        add(Which::TrianglePositions);
-        if triangles.has_normals() {
-            add(Which::TriangleNormals);
-        }
-        (0..triangles.texcoord_sets()).for_each(|channel| add(Which::TriangleMapChannel(channel)));
-        if triangles.material_scalar().is_some() {
-            add(Which::MaterialIds);
-        }
-        if triangles.has_edge_visibility() {
-            add(Which::EdgeVisibility);
-        }
+        listed.add_triangles(&shapes.triangles, list);
         Ok(())
     }
 
     /// The texts of the header.
     pub(crate) fn text_list(&self) -> TextList<'_> {
-        let names = [
-            ("object_name", self.object_name()),
-            ("material_name", self.material_name()),
-        ];
-        let texts = names
-            .into_iter()
-            .filter_map(|(name, text)| Some((Address::field(name), text?)));
-        Box::new(texts.map(Ok))
+        let mut texts = Vec::new();
+        if let Some(name) = self.object_name() {
+            texts.push(Ok((Address::field("object_name"), name)));
+        }
+        if let Some(name) = self.material_name() {
+            texts.push(Ok((Address::field("material_name"), name)));
+        }
+        Box::new(texts.into_iter())
     }
 }
 
 impl Listed {
+    /// Adds the arrays of the triangles to a list. A difference has those of the first snapshot.
+    fn add_triangles(&mut self, triangles: &Triangles, list: &mut Vec<Result<ArrayEntry>>) {
+        self.material = triangles.material_scalar().unwrap_or(Scalar::U16);
+        let mut arrays = vec![Which::TrianglePositions];
+        if triangles.has_normals() {
+            arrays.push(Which::TriangleNormals);
+        }
+        for channel in 0..triangles.texcoord_sets() {
+            arrays.push(Which::TriangleMapChannel(channel));
+        }
+        if triangles.material_scalar().is_some() {
+            arrays.push(Which::MaterialIds);
+        }
+        if triangles.has_edge_visibility() {
+            arrays.push(Which::EdgeVisibility);
+        }
+        for which in arrays {
+            let mut entry = self.entry(which).with_count(as_u64(triangles.len()));
+            if !self.is_complete {
+                entry.same_as = Some(which.address(0));
+            }
+            list.push(Ok(entry));
+        }
+    }
+
+    /// The entry of an array.
     fn entry(&self, which: Which) -> ArrayEntry {
-        let (address, range) = (which.address(self.snapshot.index()), self.mesh.clone());
+        let address = which.address(self.snapshot.index());
         let absent = no_array(FILE, &address);
         let snapshot = self.snapshot.clone();
-        let codec = snapshot.stored.file.dialect.codec;
-        let stored = if self.is_complete {
+        match which {
+            Which::BoundingBox => self.entry_of(which, Encoding::Fields, move || {
+                match snapshot.bounding_box(&mut Scratch::default())? {
+                    Some(bounds) => Ok(Array::from_vec(vec![bounds.min, bounds.max])),
+                    None => Err(absent.clone()),
+                }
+            }),
+            Which::PointCloud => self.entry_of(which, Encoding::Fields, move || {
+                snapshot.point_cloud()?.ok_or_else(|| absent.clone())
+            }),
+            Which::Positions => self.vertices(which, MeshArray::Positions),
+            Which::Normals => self.vertices(which, MeshArray::Normals),
+            Which::MapChannel(channel) => self.vertices(which, MeshArray::MapChannel(channel)),
+            Which::TrianglePositions => self.of_triangles(which, |triangles| {
+                Some(Array::from_vec(triangles.positions()))
+            }),
+            Which::TriangleNormals => {
+                self.of_triangles(which, |triangles| triangles.normals().map(Array::from_vec))
+            }
+            Which::TriangleMapChannel(channel) => self.of_triangles(which, move |triangles| {
+                triangles.texcoords(channel).map(Array::from_vec)
+            }),
+            Which::MaterialIds if self.material == Scalar::U32 => {
+                self.of_triangles(which, |triangles| {
+                    let ids = triangles.material_ids()?;
+                    Some(Array::from_vec(ids.collect::<Vec<u32>>()))
+                })
+            }
+            Which::MaterialIds => self.of_triangles(which, |triangles| {
+                let ids = triangles.material_ids()?;
+                let narrow = ids.map(|id| u16::try_from(id).unwrap_or(u16::MAX));
+                Some(Array::from_vec(narrow.collect::<Vec<u16>>()))
+            }),
+            Which::EdgeVisibility => self.of_triangles(which, |triangles| {
+                let edges = triangles.edge_visibility()?;
+                Some(Array::from_vec(edges.collect::<Vec<u8>>()))
+            }),
+        }
+    }
+
+    /// The entry of an array in the bytes of the mesh.
+    fn entry_of<T: Element>(
+        &self,
+        which: Which,
+        encoding: Encoding,
+        read: impl Fn() -> Result<Array<T>> + Send + Sync + 'static,
+    ) -> ArrayEntry {
+        let address = which.address(self.snapshot.index());
+        let codec = self.snapshot.stored.file.dialect.codec;
+        ArrayEntry::new(address, self.mesh.clone(), read).stored_as(codec, encoding)
+    }
+
+    /// The entry of positions, normals or a map channel.
+    fn vertices(&self, which: Which, part: MeshArray) -> ArrayEntry {
+        let encoding = if self.is_complete {
             Encoding::Plain
         } else {
             Encoding::Difference
         };
-        let vertices = |part: MeshArray,
-                        value: fn(&Mesh, usize) -> Option<&Array<[f32; 3]>>,
-                        channel: usize| {
-            let value = self
-                .values
-                .mesh
-                .as_ref()
-                .and_then(|mesh| value(mesh, channel))
-                .cloned();
-            let snapshot = snapshot.clone();
-            let read = move || value.clone().map_or_else(|| snapshot.array(part), Ok);
-            ArrayEntry::new(address.clone(), range.clone(), read).stored_as(codec, stored)
+        let decoded = match (&self.values.mesh, part) {
+            (Some(mesh), MeshArray::Positions) => Some(mesh.positions.clone()),
+            (Some(mesh), MeshArray::Normals) => Some(mesh.normals.clone()),
+            (Some(mesh), MeshArray::MapChannel(channel)) => mesh.texcoords.get(channel).cloned(),
+            (Some(_), MeshArray::Triangles) | (None, _) => None,
         };
-        let corners = |pick: fn(&Triangles, usize) -> Option<Vec<[u32; 3]>>, channel: usize| {
-            let read = self.read_triangles(absent.clone(), move |triangles| {
-                Some(Array::from_vec(pick(triangles, channel)?))
-            });
-            ArrayEntry::new(address.clone(), range.clone(), read).stored_as(codec, Encoding::Fields)
-        };
-        match which {
-            Which::BoundingBox => {
-                let read = move || match snapshot.bounding_box(&mut Scratch::default())? {
-                    Some(bounds) => Ok(Array::from_vec(vec![bounds.min, bounds.max])),
-                    None => Err(absent.clone()),
-                };
-                ArrayEntry::new(address, range, read).stored_as(codec, Encoding::Fields)
-            }
-            Which::PointCloud => {
-                let read = move || snapshot.point_cloud()?.ok_or_else(|| absent.clone());
-                ArrayEntry::new(address, range, read).stored_as(codec, Encoding::Fields)
-            }
-            Which::Positions => vertices(MeshArray::Positions, |mesh, _| Some(&mesh.positions), 0),
-            Which::Normals => vertices(MeshArray::Normals, |mesh, _| Some(&mesh.normals), 0),
-            Which::MapChannel(channel) => vertices(
-                MeshArray::MapChannel(channel),
-                |mesh, channel| mesh.texcoords.get(channel),
-                channel,
-            ),
-            Which::TrianglePositions => corners(|triangles, _| Some(triangles.positions()), 0),
-            Which::TriangleNormals => corners(|triangles, _| triangles.normals(), 0),
-            Which::TriangleMapChannel(channel) => corners(Triangles::texcoords, channel),
-            Which::MaterialIds if self.material == Scalar::U32 => {
-                let read = self.read_triangles(absent, |triangles| {
-                    Some(Array::from_vec(triangles.material_ids()?.collect()))
-                });
-                ArrayEntry::new(address, range, read).stored_as(codec, Encoding::Fields)
-            }
-            Which::MaterialIds => {
-                let read = self.read_triangles(absent, |triangles| {
-                    let ids = triangles.material_ids()?;
-                    Some(Array::from_vec(
-                        ids.map(|id| u16::try_from(id).unwrap_or(u16::MAX))
-                            .collect(),
-                    ))
-                });
-                ArrayEntry::new(address, range, read).stored_as(codec, Encoding::Fields)
-            }
-            Which::EdgeVisibility => {
-                let read = self.read_triangles(absent, |triangles| {
-                    Some(Array::from_vec(triangles.edge_visibility()?.collect()))
-                });
-                ArrayEntry::new(address, range, read).stored_as(codec, Encoding::Fields)
-            }
-        }
+        let snapshot = self.snapshot.clone();
+        self.entry_of(which, encoding, move || match &decoded {
+            Some(array) => Ok(array.clone()),
+            None => snapshot.array(part),
+        })
     }
 
-    /// Reads an array of the triangles, which fails with `absent` if they do not have it.
-    fn read_triangles<T, F: Fn(&Triangles) -> Option<Array<T>> + Send + Sync + 'static>(
+    /// The entry of an array of the triangles, whose reading fails if they do not have it.
+    fn of_triangles<T: Element>(
         &self,
-        absent: Error,
-        pick: F,
-    ) -> impl Fn() -> Result<Array<T>> + Send + Sync + use<T, F> + 'static {
-        let (snapshot, value) = (self.snapshot.clone(), self.values.triangles.clone());
-        move || {
-            let triangles = value.clone().map_or_else(|| snapshot.triangles(), Ok)?;
+        which: Which,
+        pick: impl Fn(&Triangles) -> Option<Array<T>> + Send + Sync + 'static,
+    ) -> ArrayEntry {
+        let absent = no_array(FILE, &which.address(self.snapshot.index()));
+        let snapshot = self.snapshot.clone();
+        let decoded = self.values.triangles.clone();
+        self.entry_of(which, Encoding::Fields, move || {
+            let triangles = match &decoded {
+                Some(triangles) => triangles.clone(),
+                None => snapshot.triangles()?,
+            };
             pick(&triangles).ok_or_else(|| absent.clone())
-        }
+        })
     }
 }
 
@@ -404,17 +414,12 @@ fn repeat(entry: &Result<ArrayEntry>, first: usize, index: usize) -> Result<Arra
         |address: &Address| address.moved(&snapshot_address(first), &snapshot_address(index));
     match entry {
         Ok(entry) => {
-            let same_as = Some(
-                entry
-                    .same_as
-                    .clone()
-                    .unwrap_or_else(|| entry.address.clone()),
-            );
-            Ok(ArrayEntry {
-                address: moved(&entry.address),
-                same_as,
-                ..entry.clone()
-            })
+            let mut repeated = entry.clone();
+            repeated.address = moved(&entry.address);
+            if repeated.same_as.is_none() {
+                repeated.same_as = Some(entry.address.clone());
+            }
+            Ok(repeated)
         }
         Err(error) => Err(match error.address() {
             Some(address) => error.clone().of(moved(address)),

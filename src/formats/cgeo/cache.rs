@@ -8,7 +8,7 @@ use super::base;
 use super::cached_meshes::{CachedMeshes, Key};
 use super::file::StoredSnapshot;
 use super::mesh::{Mesh, MeshBuffer, TopologyId};
-use super::motion::{self, Frames};
+use super::motion::{self, Frames, Times};
 use super::parts::Parts;
 use super::proxy::Proxy;
 use super::snapshot::Snapshot;
@@ -347,7 +347,12 @@ impl SnapshotCache {
             meter: &meter,
             part: Parts::POSITIONS,
         };
-        motion::positions_at(proxy, &mut frames, &meter, timing, (seconds, wrap), out)
+        let times = Times {
+            timing,
+            seconds,
+            wrap,
+        };
+        motion::positions_at(proxy, &mut frames, &meter, times, out)
     }
 
     /// The normals at these times, equal to [`Proxy::normals_at`], by snapshots that the cache has or gets.
@@ -369,7 +374,12 @@ impl SnapshotCache {
             meter: &meter,
             part: Parts::NORMALS,
         };
-        motion::normals_at(proxy, &mut frames, &meter, timing, (seconds, wrap), out)
+        let times = Times {
+            timing,
+            seconds,
+            wrap,
+        };
+        motion::normals_at(proxy, &mut frames, &meter, times, out)
     }
 
     /// The velocities at a snapshot, equal to [`Proxy::velocities`], by snapshots that the cache has or gets.

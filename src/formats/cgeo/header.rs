@@ -26,20 +26,33 @@ impl Properties {
 
     /// All properties, in the order of the file; names may repeat.
     pub fn iter(&self) -> impl Iterator<Item = (Text, Text)> + '_ {
-        self.text.split(|byte| *byte == b'\n').filter_map(|line| {
-            let colon = line.iter().position(|byte| *byte == b':')?;
-            let (name, value) = line.split_at_checked(colon)?;
-            let share = |part: &[u8]| Text::new(self.text.slice_ref(part.trim_ascii()));
-            Some((share(name), share(value.get(1..)?)))
-        })
+        self.text
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| self.property(line))
+    }
+
+    /// The name and the value of a line, if it has a colon.
+    fn property(&self, line: &[u8]) -> Option<(Text, Text)> {
+        let colon = line.iter().position(|byte| *byte == b':')?;
+        let name = line.get(..colon)?.trim_ascii();
+        let value = line.get(colon.saturating_add(1)..)?.trim_ascii();
+        Some((self.share(name), self.share(value)))
+    }
+
+    /// A part of the text, without a copy.
+    fn share(&self, part: &[u8]) -> Text {
+        Text::new(self.text.slice_ref(part))
     }
 
     /// The value of the first property with this name, without regard to case.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Text> {
-        let same =
-            |(found, _): &(Text, Text)| found.as_bytes().eq_ignore_ascii_case(name.as_bytes());
-        self.iter().find(same).map(|(_, value)| value)
+        for (found, value) in self.iter() {
+            if found.as_bytes().eq_ignore_ascii_case(name.as_bytes()) {
+                return Some(value);
+            }
+        }
+        None
     }
 
     /// A whole number.
@@ -62,23 +75,29 @@ impl Properties {
 
 /// A finite number, with a point or, as some systems write it, a comma.
 fn number(text: &str) -> Option<f64> {
-    let number = if cfg!(meshmap_small) {
-        decimal(text)
+    let number: f64 = if cfg!(meshmap_small) {
+        decimal(text)?
     } else {
-        text.replace(',', ".").parse().ok()
+        text.replace(',', ".").parse().ok()?
     };
-    number.filter(|number| number.is_finite())
+    number.is_finite().then_some(number)
 }
 
 /// A number of at most 15 digits as the standard library parses it, whose code takes 30 KB; others may differ in the last digit.
 fn decimal(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let (mut value, mut power, mut has_digits, mut has_point) = (0.0, 0_i64, false, false);
+    let mut value = 0.0;
+    // The power of ten that the digits are multiplied by.
+    let mut power: i64 = 0;
+    let mut has_digits = false;
+    let mut has_point = false;
     for (at, byte) in unsigned.bytes().enumerate() {
         match byte {
             b'0'..=b'9' => {
                 value = value * 10.0 + f64::from(byte.saturating_sub(b'0'));
-                power = power.saturating_sub(has_point.into());
+                if has_point {
+                    power = power.saturating_sub(1);
+                }
                 has_digits = true;
             }
             b'.' | b',' if !has_point => has_point = true,
@@ -90,13 +109,23 @@ fn decimal(text: &str) -> Option<f64> {
             _ => return None,
         }
     }
-    let scale = (0..power.unsigned_abs().min(400)).fold(1.0, |scale, _| scale * 10.0);
-    let value = if power < 0 {
-        value / scale
+    if !has_digits {
+        return None;
+    }
+    // More than 400 powers of ten are infinite, or 0.
+    let mut scale = 1.0;
+    for _ in 0..power.unsigned_abs().min(400) {
+        scale *= 10.0;
+    }
+    if power < 0 {
+        value /= scale;
     } else {
-        value * scale
-    };
-    has_digits.then(|| if text.starts_with('-') { -value } else { value })
+        value *= scale;
+    }
+    if text.starts_with('-') {
+        value = -value;
+    }
+    Some(value)
 }
 
 /// The names of the properties that the published text lists.

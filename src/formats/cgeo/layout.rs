@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use zerocopy::little_endian::U32;
+
 use super::header::{Properties, names};
 use super::raw;
 use super::raw::{MAGIC, TAG_ANIM_TABLE_START};
@@ -59,7 +61,9 @@ impl Layout {
         }
         let header = span(prologue_size, size.into());
         let data = header.end;
-        if let Some(len) = source.len()?.filter(|len| header.end > *len) {
+        if let Some(len) = source.len()?
+            && header.end > len
+        {
             let error = FILE.error(ErrorKind::Truncated, "header").at(header);
             let there = decimal(len.saturating_sub(prologue_size));
             return Err(error
@@ -96,7 +100,8 @@ impl Layout {
     /// The offsets of the table, ascending.
     fn sorted(&self) -> &[u64] {
         self.sorted.get_or_init(|| {
-            let mut offsets: Vec<u64> = self.table.iter().map(|entry| entry.offset.get()).collect();
+            let offsets = self.table.iter().map(|entry| entry.offset.get());
+            let mut offsets: Vec<u64> = offsets.collect();
             offsets.sort_unstable();
             offsets
         })
@@ -104,15 +109,13 @@ impl Layout {
 
     /// The offsets that several entries of the table name.
     pub(crate) fn repeated(&self) -> HashSet<u64> {
-        let runs = self.sorted().chunk_by(|a, b| a == b);
-        runs.filter_map(|run| {
+        let mut repeated = HashSet::new();
+        for run in self.sorted().chunk_by(|a, b| a == b) {
             if let [offset, _, ..] = run {
-                Some(*offset)
-            } else {
-                None
+                repeated.insert(*offset);
             }
-        })
-        .collect()
+        }
+        repeated
     }
 
     /// The bytes of a snapshot: from its offset in the table to the next greater one, or to the end of the source.
@@ -137,7 +140,11 @@ impl Layout {
                 found: offset,
             }));
         }
-        Ok(offset..sorted.get(next).copied().unwrap_or(len).min(len))
+        let end = match sorted.get(next) {
+            Some(next) => *next,
+            None => len,
+        };
+        Ok(offset..end.min(len))
     }
 }
 
@@ -148,11 +155,10 @@ fn find_table(
     properties: &Properties,
     findings: &mut Findings,
 ) -> Result<(Source, Range<u64>)> {
-    let announced = properties
-        .integer(names::SNAPSHOT_COUNT)
-        .and_then(|count| u64::try_from(count).ok());
     let len = source.len()?.unwrap_or(u64::MAX);
-    if let Some(count) = announced {
+    if let Some(count) = properties.integer(names::SNAPSHOT_COUNT)
+        && let Ok(count) = u64::try_from(count)
+    {
         let end = start.saturating_add(count.saturating_mul(8));
         let tag_end = end.saturating_add(4);
         if tag_end <= len && tag_end > end {
@@ -171,14 +177,13 @@ fn find_table(
         if at.saturating_add(4) > bound {
             break;
         }
-        let found: zerocopy::little_endian::U32 = walk.read_struct(at, "offset table")?;
+        let found: U32 = walk.read_struct(at, "offset table")?;
         if found.get() == raw::TAG_ANIM_TABLE_END {
             findings.add(rules::SNAPSHOT_COUNT, || {
-                let stored = properties.get(names::SNAPSHOT_COUNT);
-                let stored = stored.map_or_else(
-                    || "none".to_owned(),
-                    |stored| quoted(&stored.to_string_lossy()),
-                );
+                let stored = match properties.get(names::SNAPSHOT_COUNT) {
+                    Some(stored) => quoted(&stored.to_string_lossy()),
+                    None => "none".to_owned(),
+                };
                 let detail = format!("{stored} in the header, {count} in the table");
                 (FILE.of(Address::field("header")), detail)
             });
@@ -208,10 +213,9 @@ fn find_table(
 }
 
 fn note_header(properties: &Properties, header: &Range<u64>, findings: &mut Findings) {
-    let note = |findings: &mut Findings, detail: String| {
-        findings.add(rules::PROPERTY, || {
-            (FILE.of(Address::field("header")).at(header.clone()), detail)
-        });
+    let place = || FILE.of(Address::field("header"));
+    let mut note = |detail: String| {
+        findings.add(rules::PROPERTY, || (place().at(header.clone()), detail));
     };
     let mandatory = [
         names::VERSION,
@@ -228,23 +232,22 @@ fn note_header(properties: &Properties, header: &Range<u64>, findings: &mut Find
             .filter(|(found, _)| found.as_bytes().eq_ignore_ascii_case(name.as_bytes()))
             .count();
         match count {
-            0 => note(findings, format!("{name}: absent")),
+            0 => note(format!("{name}: absent")),
             1 => {}
-            _ => note(findings, format!("{name}: {count} times; the first counts")),
+            _ => note(format!("{name}: {count} times; the first counts")),
         }
     }
     for name in [names::VERSION, names::TIME_PER_SNAPSHOT, names::TIME_START] {
         if properties.get(name).is_some() && properties.integer(name).is_none() {
-            note(findings, format!("{name}: not a whole number"));
+            note(format!("{name}: not a whole number"));
         }
     }
-    if let Some(version) = properties
-        .integer(names::VERSION)
-        .filter(|version| !(4..=7).contains(version))
+    if let Some(version) = properties.integer(names::VERSION)
+        && !(4..=7).contains(&version)
     {
         findings.add(rules::VERSION, || {
             let remedy = "\"Batch convert\" in Corona's proxy dialog rewrites the proxies below a folder in its latest version";
-            (FILE.of(Address::field("header")), format!("{version}; 4 to 7 are known; {remedy}"))
+            (place(), format!("{version}; 4 to 7 are known; {remedy}"))
         });
     }
 }
@@ -255,9 +258,8 @@ pub(crate) fn snapshot_address(index: usize) -> Address {
 
 /// The tag at an offset.
 pub(crate) fn tag(source: &Source, offset: u64, what: &'static str) -> Result<u32> {
-    source
-        .read_struct::<zerocopy::little_endian::U32>(offset, what)
-        .map(|tag| tag.get())
+    let tag: U32 = source.read_struct(offset, what)?;
+    Ok(tag.get())
 }
 
 pub(crate) fn expect_tag(

@@ -39,7 +39,17 @@ impl Proxy {
             scratch,
             part: MeshArray::Positions,
         };
-        positions_at(self, &mut frames, &meter, timing, (seconds, wrap), out)
+        positions_at(
+            self,
+            &mut frames,
+            &meter,
+            Times {
+                timing,
+                seconds,
+                wrap,
+            },
+            out,
+        )
     }
 
     /// The normals at these times in seconds, like [`positions_at`](Self::positions_at): interpolated between snapshots, of length 1.
@@ -63,7 +73,17 @@ impl Proxy {
             scratch,
             part: MeshArray::Normals,
         };
-        normals_at(self, &mut frames, &meter, timing, (seconds, wrap), out)
+        normals_at(
+            self,
+            &mut frames,
+            &meter,
+            Times {
+                timing,
+                seconds,
+                wrap,
+            },
+            out,
+        )
     }
 
     /// Per-vertex velocity at a snapshot by central differences, in units per second; one-sided at the ends, whatever
@@ -91,6 +111,14 @@ impl Proxy {
     }
 }
 
+/// Times in seconds, and the snapshots that they lie between.
+#[derive(Clone, Copy)]
+pub(super) struct Times<'a> {
+    pub(super) timing: &'a Timing,
+    pub(super) seconds: &'a [f64],
+    pub(super) wrap: Wrap,
+}
+
 /// A provider of the positions or the normals of snapshots for motion.
 pub(super) trait Frames {
     type Frame;
@@ -115,35 +143,48 @@ struct Decoded<'a> {
     part: MeshArray,
 }
 
+/// An array of a snapshot, and what it is charged to.
+struct Charged<'a> {
+    array: Vec<[f32; 3]>,
+    meter: Meter<'a>,
+}
+
 impl<'a> Frames for Decoded<'a> {
-    /// And what they are charged to.
-    type Frame = (Vec<[f32; 3]>, Meter<'a>);
+    type Frame = Charged<'a>;
 
     fn frame(
         &mut self,
         snapshot: &Snapshot,
         old: Option<Self::Frame>,
     ) -> Result<(Self::Frame, TopologyId)> {
-        let mut array = old.map_or_else(
-            || {
-                let [first, second] = &mut self.scratch.frames;
-                std::mem::take(if first.capacity() > 0 { first } else { second })
-            },
-            |(array, _)| array,
-        );
+        let mut array = match old {
+            Some(old) => old.array,
+            None => self.spare_memory(),
+        };
         let topology = snapshot.topology(self.scratch)?;
-        let charged = self.meter.part();
-        snapshot.array_into(self.part, &charged, (&mut array).into(), self.scratch)?;
-        Ok(((array, charged), topology))
+        let meter = self.meter.part();
+        snapshot.array_into(self.part, &meter, (&mut array).into(), self.scratch)?;
+        Ok((Charged { array, meter }, topology))
     }
 
-    fn array((array, _): &Self::Frame) -> Cow<'_, [[f32; 3]]> {
-        Cow::Borrowed(array)
+    fn array(frame: &Self::Frame) -> Cow<'_, [[f32; 3]]> {
+        Cow::Borrowed(&frame.array)
     }
 
-    fn keep(&mut self, (array, _): Self::Frame) {
+    fn keep(&mut self, frame: Self::Frame) {
         let [first, second] = &mut self.scratch.frames;
-        *(if first.capacity() == 0 { first } else { second }) = array;
+        let spare = if first.capacity() == 0 { first } else { second };
+        *spare = frame.array;
+        drop(frame.meter);
+    }
+}
+
+impl Decoded<'_> {
+    /// Memory of an earlier call, if there is some.
+    fn spare_memory(&mut self) -> Vec<[f32; 3]> {
+        let [first, second] = &mut self.scratch.frames;
+        let spare = if first.capacity() > 0 { first } else { second };
+        std::mem::take(spare)
     }
 }
 
@@ -160,9 +201,11 @@ struct Used<F> {
     frame: F,
 }
 
-impl<F> Used<F> {
-    fn is(this: Option<&Self>, snapshot: &Snapshot) -> bool {
-        this.is_some_and(|used| used.offset == snapshot.stored.extent.start)
+/// Returns `true` if this is the snapshot that was used.
+fn is_of<F>(used: Option<&Used<F>>, snapshot: &Snapshot) -> bool {
+    match used {
+        Some(used) => used.offset == snapshot.stored.extent.start,
+        None => false,
     }
 }
 
@@ -177,10 +220,10 @@ impl<F> Pair<F> {
 
     /// Makes this snapshot the newer one.
     fn bring<S: Frames<Frame = F>>(&mut self, frames: &mut S, snapshot: &Snapshot) -> Result<()> {
-        if Used::is(self.newer.as_ref(), snapshot) {
+        if is_of(self.newer.as_ref(), snapshot) {
             return Ok(());
         }
-        if Used::is(self.older.as_ref(), snapshot) {
+        if is_of(self.older.as_ref(), snapshot) {
             std::mem::swap(&mut self.newer, &mut self.older);
             return Ok(());
         }
@@ -203,8 +246,8 @@ impl<F> Pair<F> {
         from: &Snapshot,
         to: &Snapshot,
     ) -> Result<()> {
-        if Used::is(self.older.as_ref(), to) {
-            // It must not make room for the other.
+        if is_of(self.older.as_ref(), to) {
+            // It must not be replaced by the other.
             std::mem::swap(&mut self.newer, &mut self.older);
         }
         self.bring(frames, from)?;
@@ -213,10 +256,9 @@ impl<F> Pair<F> {
 
     /// Gives the memory of both back.
     fn end<S: Frames<Frame = F>>(self, frames: &mut S) {
-        self.newer
-            .into_iter()
-            .chain(self.older)
-            .for_each(|used| frames.keep(used.frame));
+        for used in [self.newer, self.older].into_iter().flatten() {
+            frames.keep(used.frame);
+        }
     }
 }
 
@@ -252,13 +294,13 @@ pub(super) fn normals_at<S: Frames>(
     proxy: &Proxy,
     frames: &mut S,
     meter: &Meter,
-    timing: &Timing,
-    at: (&[f64], Wrap),
+    times: Times<'_>,
     out: &mut Vec<[f32; 3]>,
 ) -> Result<()> {
-    positions_at(proxy, frames, meter, timing, at, out)?;
-    out.iter_mut()
-        .for_each(|normal| *normal = direction(*normal));
+    positions_at(proxy, frames, meter, times, out)?;
+    for normal in out {
+        *normal = direction(*normal);
+    }
     Ok(())
 }
 
@@ -267,10 +309,14 @@ pub(super) fn positions_at<S: Frames>(
     proxy: &Proxy,
     frames: &mut S,
     meter: &Meter,
-    timing: &Timing,
-    (seconds, wrap): (&[f64], Wrap),
+    times: Times<'_>,
     out: &mut Vec<[f32; 3]>,
 ) -> Result<()> {
+    let Times {
+        timing,
+        seconds,
+        wrap,
+    } = times;
     out.clear();
     let mut pair = Pair::new();
     for (number, time) in seconds.iter().enumerate() {
@@ -282,42 +328,38 @@ pub(super) fn positions_at<S: Frames>(
             from.clone()
         };
         pair.bring_both(frames, &from, &to)?;
-        let Some(newer) = pair.newer.as_ref().map(|used| S::array(&used.frame)) else {
-            continue;
-        };
+        let Some(newer) = &pair.newer else { continue };
+        let newer = S::array(&newer.frame);
         if number == 0 {
             let all = as_u64(newer.len()).saturating_mul(as_u64(seconds.len()));
             meter.reserve(out, meter.read(), all, "positions at all times")?;
         }
-        let older = pair
-            .older
-            .as_ref()
-            .filter(|_| from.stored.extent.start != to.stored.extent.start);
-        match older.map(|used| S::array(&used.frame)) {
-            None => out.extend_from_slice(&newer),
-            Some(older) => {
-                let between = |from: &[f32; 3], to: &[f32; 3]| {
-                    let ([a, b, c], [d, e, f]) = (from, to);
-                    [
-                        a + (d - a) * key.fraction,
-                        b + (e - b) * key.fraction,
-                        c + (f - c) * key.fraction,
-                    ]
-                };
-                out.extend(
-                    older
-                        .iter()
-                        .zip(newer.iter())
-                        .map(|(from, to)| between(from, to)),
-                );
+        let is_one = from.stored.extent.start == to.stored.extent.start;
+        match &pair.older {
+            Some(older) if !is_one => {
+                let older = S::array(&older.frame);
+                let both = older.iter().zip(newer.iter());
+                out.extend(both.map(|(from, to)| interpolated(*from, *to, key.fraction)));
             }
+            _ => out.extend_from_slice(&newer),
         }
     }
     pair.end(frames);
     Ok(())
 }
 
-/// The velocities at a snapshot, by frames that come from anywhere.
+/// The point at this fraction of the way from one point to another.
+pub(super) fn interpolated(from: [f32; 3], to: [f32; 3], fraction: f32) -> [f32; 3] {
+    let [a, b, c] = from;
+    let [d, e, f] = to;
+    [
+        a + (d - a) * fraction,
+        b + (e - b) * fraction,
+        c + (f - c) * fraction,
+    ]
+}
+
+/// The velocities at a snapshot by central differences, by frames that come from anywhere.
 pub(super) fn velocities<S: Frames>(
     proxy: &Proxy,
     frames: &mut S,
@@ -326,10 +368,11 @@ pub(super) fn velocities<S: Frames>(
     index: usize,
     out: &mut Vec<[f32; 3]>,
 ) -> Result<()> {
-    let last = proxy
-        .snapshot(index)
-        .map(|_| proxy.snapshot_count().saturating_sub(1))?;
-    let (before, after) = (index.saturating_sub(1), index.saturating_add(1).min(last));
+    // An index that the file does not have is an error.
+    proxy.snapshot(index)?;
+    let last = proxy.snapshot_count().saturating_sub(1);
+    let before = index.saturating_sub(1);
+    let after = index.saturating_add(1).min(last);
     let seconds = timing.time_of(after) - timing.time_of(before);
     if before == after || seconds == 0.0 {
         let error = FILE
@@ -345,15 +388,18 @@ pub(super) fn velocities<S: Frames>(
     )]
     let per_second = (1.0 / seconds) as f32;
     let mut pair = Pair::new();
-    let (before, after) = (proxy.snapshot(before)?, proxy.snapshot(after)?);
+    let before = proxy.snapshot(before)?;
+    let after = proxy.snapshot(after)?;
     pair.bring_both(frames, &before, &after)?;
-    let Some(later) = pair.newer.as_ref().map(|used| S::array(&used.frame)) else {
+    let Some(newer) = &pair.newer else {
         return Ok(());
     };
-    let earlier = pair
-        .older
-        .as_ref()
-        .map_or_else(|| later.clone(), |used| S::array(&used.frame));
+    let later = S::array(&newer.frame);
+    let earlier = match &pair.older {
+        Some(older) => S::array(&older.frame),
+        // Both entries of the table name one snapshot.
+        None => later.clone(),
+    };
     meter.resize(out, meter.read(), as_u64(later.len()), "velocities")?;
     let numbers = later.as_flattened().iter().zip(earlier.as_flattened());
     for (out, (later, earlier)) in out.as_flattened_mut().iter_mut().zip(numbers) {

@@ -6,13 +6,12 @@ use std::sync::Arc;
 #[cfg(feature = "cache")]
 use super::cache::SnapshotCache;
 use super::mesh::{Mesh, MeshBuffer, SameTriangles, TopologyId};
-use super::motion::{direction, no_key, other_triangles};
+use super::motion::{direction, interpolated, no_key, other_triangles};
 use super::parts::Parts;
 use super::proxy::Proxy;
 use super::snapshot::Snapshot;
 use super::stream::Identify;
 use super::time::{Timing, Wrap};
-use crate::bytes::Array;
 use crate::decode::Scratch;
 use crate::limits::{Meter, job};
 use crate::mesh::{Gather, Semantic, VertexLayout, VertexRemap, stored};
@@ -78,8 +77,7 @@ struct Kept {
 /// A decoded snapshot.
 #[derive(Default)]
 struct Frame {
-    /// The proxy, and the offset and the sample in it.
-    of: Option<(u64, u64, usize)>,
+    snapshot: Option<FrameId>,
     mesh: MeshBuffer,
     /// The mesh in place of `mesh`, if it is in a cache.
     shared: Option<Arc<Mesh>>,
@@ -90,12 +88,32 @@ struct Frame {
     read: Range<u64>,
 }
 
-/// A moment between two snapshots.
+/// Identifies a decoded snapshot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct FrameId {
+    proxy: u64,
+    offset: u64,
+    sample: usize,
+}
+
+impl FrameId {
+    fn of(snapshot: &Snapshot) -> Self {
+        let stored = &snapshot.stored;
+        Self {
+            proxy: stored.file.id,
+            offset: stored.extent.start,
+            sample: stored.sample,
+        }
+    }
+}
+
+/// A time between two snapshots, or at one of them.
 struct Moment {
-    /// The frames, and the share of the second one.
+    /// The indices of the frames.
     frames: [usize; 2],
+    /// The share of the second frame.
     fraction: f32,
-    /// The direction of the time by the seconds from one to the other; `None` if no time passes.
+    /// The direction of the time, divided by the seconds from one to the other; `None` if no time passes.
     per_second: Option<f32>,
     /// `true` for a time, `false` for a snapshot as it is stored.
     is_time: bool,
@@ -136,15 +154,15 @@ impl VertexWriter {
     /// Returns the errors of [`new`](Self::new).
     pub fn with_buffer(mut self, layout: VertexLayout) -> Result<Self> {
         let gather = Gather::new(&layout)?;
-        let part = |semantic: &Semantic| match semantic {
-            Semantic::Normal => Parts::NORMALS,
-            Semantic::TexCoord(_) => Parts::TEXCOORDS,
-            _ => Parts::POSITIONS,
-        };
-        self.parts = gather
-            .semantics()
-            .map(part)
-            .fold(self.parts, |parts, part| parts | part);
+        for semantic in gather.semantics() {
+            let part = match semantic {
+                Semantic::Normal => Parts::NORMALS,
+                Semantic::TexCoord(_) => Parts::TEXCOORDS,
+                // Velocities are differences of positions.
+                _ => Parts::POSITIONS,
+            };
+            self.parts = self.parts | part;
+        }
         self.gathers.push(gather);
         Ok(self)
     }
@@ -237,13 +255,18 @@ impl VertexWriter {
             .iter()
             .flat_map(Gather::semantics)
             .any(is_velocity);
-        let (mut from, mut to, mut fraction) = (key.from, key.to, key.fraction);
+        let mut from = key.from;
+        let mut to = key.to;
+        let mut fraction = key.fraction;
         if has_velocity && from == to && from > 0 {
-            (from, fraction) = (from.saturating_sub(1), 1.0);
+            // At the last snapshot, velocities are from the one before it.
+            from = from.saturating_sub(1);
+            fraction = 1.0;
         } else if fraction == 0.0 && !has_velocity {
             to = from;
         }
-        let (before, after) = (proxy.snapshot(from)?, proxy.snapshot(to)?);
+        let before = proxy.snapshot(from)?;
+        let after = proxy.snapshot(to)?;
         let meter = before.meter();
         let first = self.bring(&before, None, &meter)?;
         let second = if from == to {
@@ -264,8 +287,11 @@ impl VertexWriter {
             clippy::cast_possible_truncation,
             reason = "seconds, as far as an f32 goes"
         )]
-        let per_second = (from != to && timing.moves())
-            .then(|| (timing.direction(seconds, wrap) / timing.step()) as f32);
+        let per_second = if from != to && timing.moves() {
+            Some((timing.direction(seconds, wrap) / timing.step()) as f32)
+        } else {
+            None
+        };
         let moment = Moment {
             frames: [first, second],
             fraction,
@@ -275,36 +301,40 @@ impl VertexWriter {
         self.fill(&before, &moment, out)
     }
 
-    /// Decodes a snapshot, unless it is there, in the place of another one than `kept`.
+    /// Decodes a snapshot, unless it is there, into the frame that is not `kept`. Returns the index of its frame.
     fn bring(&mut self, snapshot: &Snapshot, kept: Option<usize>, meter: &Meter) -> Result<usize> {
-        let of = Some((
-            snapshot.stored.file.id,
-            snapshot.stored.extent.start,
-            snapshot.stored.sample,
-        ));
-        if let Some(there) = self.frames.iter().position(|frame| frame.of == of) {
-            // No verdict depends on earlier calls.
-            let frame = self.frames.get(there);
-            frame.iter().for_each(|frame| meter.count_read(&frame.read));
-            let bytes = frame.map_or(0, |frame| frame.charged);
-            meter
-                .take(bytes, "mesh of a snapshot")
-                .map_err(|error| snapshot.place().locate(error))?
-                .keep();
-            return Ok(there);
+        let id = FrameId::of(snapshot);
+        for (index, frame) in self.frames.iter().enumerate() {
+            if frame.snapshot == Some(id) {
+                // No verdict depends on earlier calls.
+                meter.count_read(&frame.read);
+                let charge = meter.take(frame.charged, "mesh of a snapshot");
+                charge
+                    .map_err(|error| snapshot.stored.place().locate(error))?
+                    .keep();
+                return Ok(index);
+            }
         }
-        let place = usize::from(kept == Some(0));
+        let index = if kept == Some(0) { 1 } else { 0 };
         let shared = self.cached(snapshot, self.parts)?;
-        let Some(frame) = self.frames.get_mut(place) else {
-            return Ok(place);
+        let Some(frame) = self.frames.get_mut(index) else {
+            return Ok(index);
         };
-        (frame.of, frame.shared) = (None, None);
+        frame.snapshot = None;
+        frame.shared = None;
         self.scratch.set_cancel(job::cancel_flag());
-        let (held, read) = (meter.held(), meter.read());
+        let held_before = meter.held();
+        let read_before = meter.read();
         match shared {
             None => {
-                let (mesh, scratch) = (&mut frame.mesh, &mut self.scratch);
-                snapshot.mesh_into_within(self.parts, meter, mesh, scratch, Identify::Always)?;
+                let scratch = &mut self.scratch;
+                snapshot.mesh_into_within(
+                    self.parts,
+                    meter,
+                    &mut frame.mesh,
+                    scratch,
+                    Identify::Always,
+                )?;
                 frame.topology = frame.mesh.topology;
             }
             Some(mesh) => {
@@ -313,35 +343,39 @@ impl VertexWriter {
                 if mesh.positions.as_native().is_some() {
                     frame.shared = Some(mesh);
                 } else {
+                    // Machines of the other byte order need a copy.
                     mesh.copy_into(self.parts, meter.read(), meter, &mut frame.mesh)?;
                 }
             }
         }
-        (frame.of, frame.charged) = (of, meter.held().saturating_sub(held));
+        frame.snapshot = Some(id);
+        frame.charged = meter.held().saturating_sub(held_before);
         let end = snapshot.stored.extent.end;
-        frame.read = end.saturating_sub(meter.read().saturating_sub(read))..end;
-        Ok(place)
+        let read = meter.read().saturating_sub(read_before);
+        frame.read = end.saturating_sub(read)..end;
+        Ok(index)
     }
 
     /// The snapshot from the cache, or `None` without a cache.
     fn cached(&self, snapshot: &Snapshot, parts: Parts) -> Result<Option<Arc<Mesh>>> {
         #[cfg(feature = "cache")]
-        return self
-            .cache
-            .as_ref()
-            .map(|cache| cache.snapshot(snapshot, parts))
-            .transpose();
-        #[cfg(not(feature = "cache"))]
-        {
-            let _ = (snapshot, parts);
-            Ok(None)
+        if let Some(cache) = &self.cache {
+            return cache.snapshot(snapshot, parts).map(Some);
         }
+        #[cfg(not(feature = "cache"))]
+        let _ = (snapshot, parts);
+        Ok(None)
     }
 
     /// The topology of a frame, which has this snapshot.
     fn topology(&self, frame: usize, snapshot: &Snapshot) -> TopologyId {
-        let topology = self.frames.get(frame).and_then(|frame| frame.topology);
-        topology.unwrap_or_else(|| snapshot.stored.file.topology(SameTriangles::First))
+        match self.frames.get(frame) {
+            Some(Frame {
+                topology: Some(topology),
+                ..
+            }) => *topology,
+            _ => snapshot.stored.file.topology(SameTriangles::First),
+        }
     }
 
     /// The mesh of a snapshot with all parts.
@@ -387,17 +421,26 @@ impl VertexWriter {
         let (Some(first), Some(second)) = (frames.get(first), frames.get(second)) else {
             return Ok(topology);
         };
-        let mut out = out.iter_mut();
+        let mut buffers = out.iter_mut();
         for gather in gathers {
-            let out = out.next().map(|out| &mut **out).unwrap_or_default();
+            // A missing buffer is too short.
+            let buffer: &mut [u8] = match buffers.next() {
+                Some(buffer) => buffer,
+                None => &mut [],
+            };
             let written = gather.write(
                 kept.remap.vertex_count(),
-                out,
+                buffer,
                 |semantic, vertices, elements| {
-                    moment.add(kept, [first, second], (semantic, vertices), elements)
+                    let attribute = moment.attribute(kept, [first, second], semantic)?;
+                    let Some(attribute) = attribute else {
+                        return Ok(false);
+                    };
+                    attribute.add(vertices, elements);
+                    Ok(true)
                 },
             );
-            written.map_err(|error| snapshot.place().locate(error))?;
+            written.map_err(|error| snapshot.stored.place().locate(error))?;
         }
         Ok(topology)
     }
@@ -411,120 +454,150 @@ impl Kept {
         material: Option<u32>,
         meter: &Meter,
     ) -> Result<Self> {
-        let located = |error| snapshot.place().locate(error);
-        meter
-            .take(mesh.remap_memory(), "vertices of a mesh")
-            .map_err(located)?
-            .keep();
+        let located = |error| snapshot.stored.place().locate(error);
+        let charge = meter.take(mesh.remap_memory(), "vertices of a mesh");
+        charge.map_err(located)?.keep();
         let remap = match material {
             Some(material) => mesh.vertex_remap_of(material),
             None => mesh.vertex_remap(),
         };
-        let remap = Arc::new(remap.map_err(located)?);
-        let streams = mesh
-            .streams()
-            .into_iter()
-            .map(|(semantic, _)| semantic)
-            .collect();
+        let semantics = mesh.streams().into_iter().map(|(semantic, _)| semantic);
         Ok(Self {
             topology,
-            streams,
-            remap,
+            streams: semantics.collect(),
+            remap: Arc::new(remap.map_err(located)?),
         })
     }
 }
 
 impl Frame {
     fn array(&self, semantic: &Semantic) -> Option<&[[f32; 3]]> {
-        if let Some(mesh) = &self.shared {
+        let Some(shared) = &self.shared else {
             return match semantic {
-                Semantic::Position => Some(&mesh.positions),
-                Semantic::Normal => Some(&mesh.normals),
-                Semantic::TexCoord(set) => mesh.texcoords.get(as_usize(*set)),
+                Semantic::Position => Some(&self.mesh.positions),
+                Semantic::Normal => Some(&self.mesh.normals),
+                Semantic::TexCoord(set) => {
+                    let channel = self.mesh.texcoords.get(as_usize(*set))?;
+                    Some(channel)
+                }
                 _ => None,
-            }
-            .and_then(Array::as_native);
-        }
-        match semantic {
-            Semantic::Position => Some(&self.mesh.positions),
-            Semantic::Normal => Some(&self.mesh.normals),
-            Semantic::TexCoord(set) => self.mesh.texcoords.get(as_usize(*set)).map(Vec::as_slice),
-            _ => None,
-        }
+            };
+        };
+        let array = match semantic {
+            Semantic::Position => &shared.positions,
+            Semantic::Normal => &shared.normals,
+            Semantic::TexCoord(set) => shared.texcoords.get(as_usize(*set))?,
+            _ => return None,
+        };
+        array.as_native()
     }
 }
 
 impl Moment {
-    /// Adds an attribute of some vertices; returns `false` if there is none.
-    fn add(
+    /// The values of an attribute at this time; `None` if there are none.
+    fn attribute<'a>(
         &self,
-        kept: &Kept,
-        frames: [&Frame; 2],
-        (semantic, vertices): (&Semantic, Range<usize>),
-        out: &mut Vec<[f32; 3]>,
-    ) -> Result<bool> {
-        let is_velocity = is_velocity(semantic);
-        let per_second = self.per_second.filter(|_| is_velocity);
-        if is_velocity && per_second.is_none() {
-            return Ok(false);
-        }
-        let source = if is_velocity {
+        kept: &'a Kept,
+        frames: [&'a Frame; 2],
+        semantic: &Semantic,
+    ) -> Result<Option<AttributeAt<'a>>> {
+        let source = if is_velocity(semantic) {
             &Semantic::Position
         } else {
             semantic
         };
-        let Some(stream) = kept.streams.iter().position(|other| other == source) else {
-            return Ok(false);
+        let blend = if is_velocity(semantic) {
+            let Some(per_second) = self.per_second else {
+                return Ok(None);
+            };
+            Blend::Velocity { per_second }
+        } else if *semantic == Semantic::Normal && self.is_time {
+            Blend::Direction
+        } else {
+            Blend::Linear
         };
-        let [Some(from), Some(to)] = frames.map(|frame| frame.array(source)) else {
-            return Ok(false);
+        let Some(stream) = kept.streams.iter().position(|other| other == source) else {
+            return Ok(None);
+        };
+        let [first, second] = frames;
+        let (Some(from), Some(to)) = (first.array(source), second.array(source)) else {
+            return Ok(None);
         };
         let sources = kept.remap.checked_sources(stream, from.len())?;
         kept.remap.checked_sources(stream, to.len())?;
-        let sources = sources.get(vertices).unwrap_or_default();
-        let at = |array: &[[f32; 3]], source: &u32| {
-            array.get(as_usize(*source)).copied().unwrap_or_default()
+        let mut attribute = AttributeAt {
+            sources,
+            from,
+            to,
+            fraction: self.fraction,
+            blend,
         };
-        // At the second snapshot, exactly this one.
-        let (from, fraction) = if self.fraction < 1.0 || is_velocity {
-            (from, self.fraction)
-        } else {
-            (to, 0.0)
-        };
-        let mix = |[a, b, c]: [f32; 3], [d, e, f]: [f32; 3]| {
-            [
-                a + (d - a) * fraction,
-                b + (e - b) * fraction,
-                c + (f - c) * fraction,
-            ]
-        };
-        match per_second {
-            Some(per_second) => out.extend(sources.iter().map(|source| {
-                let ([a, b, c], [d, e, f]) = (at(from, source), at(to, source));
+        if self.fraction >= 1.0 && !is_velocity(semantic) {
+            // At the second snapshot, exactly this one: `a + (b - a)` may differ from `b` in the last bit.
+            attribute.from = to;
+            attribute.fraction = 0.0;
+        }
+        Ok(Some(attribute))
+    }
+}
+
+/// The values of an attribute between two frames.
+struct AttributeAt<'a> {
+    /// The element of each vertex.
+    sources: &'a [u32],
+    from: &'a [[f32; 3]],
+    to: &'a [[f32; 3]],
+    fraction: f32,
+    blend: Blend,
+}
+
+/// How the values of two frames become one.
+#[derive(Clone, Copy)]
+enum Blend {
+    /// By linear interpolation.
+    Linear,
+    /// By linear interpolation, of length 1.
+    Direction,
+    /// The difference per second.
+    Velocity { per_second: f32 },
+}
+
+impl AttributeAt<'_> {
+    /// Adds the values of some vertices.
+    fn add(&self, vertices: Range<usize>, out: &mut Vec<[f32; 3]>) {
+        let sources = self.sources.get(vertices).unwrap_or_default();
+        let from = |source: &u32| element(self.from, *source);
+        let to = |source: &u32| element(self.to, *source);
+        let between = |source: &u32| interpolated(from(source), to(source), self.fraction);
+        let is_between = self.fraction > 0.0;
+        // One loop for each blend, so that none has a branch for each vertex.
+        match self.blend {
+            Blend::Velocity { per_second } => out.extend(sources.iter().map(|source| {
+                let [a, b, c] = from(source);
+                let [d, e, f] = to(source);
                 [d - a, e - b, f - c].map(|number| stored(number * per_second))
             })),
-            None if *semantic == Semantic::Normal && self.is_time => {
-                out.extend(sources.iter().map(|source| {
-                    let normal = at(from, source);
-                    direction(if fraction > 0.0 {
-                        mix(normal, at(to, source))
-                    } else {
-                        normal
-                    })
-                    .map(stored)
-                }))
+            Blend::Direction if is_between => out.extend(
+                sources
+                    .iter()
+                    .map(|source| direction(between(source)).map(stored)),
+            ),
+            Blend::Direction => out.extend(
+                sources
+                    .iter()
+                    .map(|source| direction(from(source)).map(stored)),
+            ),
+            Blend::Linear if is_between => {
+                out.extend(sources.iter().map(|source| between(source).map(stored)));
             }
-            None if fraction > 0.0 => {
-                out.extend(
-                    sources
-                        .iter()
-                        .map(|source| mix(at(from, source), at(to, source)).map(stored)),
-                );
-            }
-            None => out.extend(sources.iter().map(|source| at(from, source).map(stored))),
+            Blend::Linear => out.extend(sources.iter().map(|source| from(source).map(stored))),
         }
-        Ok(true)
     }
+}
+
+/// An element, which the remap has checked.
+fn element(array: &[[f32; 3]], index: u32) -> [f32; 3] {
+    array.get(as_usize(index)).copied().unwrap_or_default()
 }
 
 fn is_velocity(semantic: &Semantic) -> bool {

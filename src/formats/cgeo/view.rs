@@ -26,33 +26,28 @@ impl Proxy {
     }
 
     fn snapshot_at(&self, address: &Address) -> Result<Snapshot> {
-        let index = address
-            .index_in("snapshots", |_| None)
-            .filter(|index| *index < self.snapshot_count());
-        let index = index.ok_or_else(|| {
-            let error = FILE.out_of_range("mesh").of(address.clone());
-            error.expected(format!(
-                "snapshots[i] with i below {}",
-                self.snapshot_count()
-            ))
-        })?;
-        self.snapshot(index)
+        let count = self.snapshot_count();
+        match address.index_in("snapshots", |_| None) {
+            Some(index) if index < count => self.snapshot(index),
+            _ => {
+                let error = FILE.out_of_range("mesh").of(address.clone());
+                Err(error.expected(format!("snapshots[i] with i below {count}")))
+            }
+        }
     }
 
     pub(crate) fn mesh_counts(&self, address: &Address) -> Result<MeshCounts> {
         let counts = self.snapshot_at(address)?.counts(&mut Scratch::default())?;
-        let (vertices, triangles) = (counts.vertices.into(), counts.triangles.into());
         Ok(MeshCounts {
-            vertices,
-            triangles,
+            vertices: counts.vertices.into(),
+            triangles: counts.triangles.into(),
             has_positions: true,
         })
     }
 
     pub(crate) fn mesh_bounds(&self, address: &Address) -> Result<Option<Bounds>> {
-        Ok(Bounds::around(
-            self.snapshot_at(address)?.positions()?.iter(),
-        ))
+        let positions = self.snapshot_at(address)?.positions()?;
+        Ok(Bounds::around(positions.iter()))
     }
 }
 
@@ -69,79 +64,86 @@ impl Snapshot {
     /// Returns the errors of [`mesh`](Self::mesh) and [`Mesh::vertex_remap`].
     pub fn view(&self) -> Result<MeshView> {
         let meter = self.meter();
+        let take = |bytes, what| {
+            let charge = meter.take(bytes, what);
+            charge.map_err(|error| self.place().locate(error))
+        };
         let mesh = self.mesh_within(Parts::ALL, &meter)?;
         let streams = mesh.streams();
-        let size = as_u64(mesh.triangles.len()).saturating_mul(4);
-        let take = |bytes, what| {
-            meter
-                .take(bytes, what)
-                .map_err(|error| self.place().locate(error))
+        let material_size = as_u64(mesh.triangles.len()).saturating_mul(4);
+        take(material_size, "materials of a mesh")?.keep();
+        let materials: Option<Vec<u32>> = if mesh.triangles.is_empty() {
+            None
+        } else {
+            mesh.triangles.material_ids().map(Iterator::collect)
         };
-        take(size, "materials of a mesh")?.keep();
-        let ids = mesh
-            .triangles
-            .material_ids()
-            .filter(|_| !mesh.triangles.is_empty());
-        let materials = ids.map(Iterator::collect::<Vec<_>>);
-        let working = mesh.remap_memory();
-        let working = take(working, "vertices of a mesh")?;
-        // The records go before other memory comes, and each array when its vertices are there.
+        let working = take(mesh.remap_memory(), "vertices of a mesh")?;
+        // The records are dropped before other memory is allocated, and each array when its vertices are there.
         let remap = if let Some(remap) = mesh.remap_of_records() {
             drop(mesh);
             remap
         } else {
-            let (indices, counts) = mesh.corner_streams();
+            let corners = mesh.corner_streams();
             drop(mesh);
-            let remap = VertexRemap::new(&borrow(&indices), &counts);
+            let remap = VertexRemap::new(&corners.indices(), &corners.counts);
             remap.map_err(|error| self.place().locate(error))?
         };
         drop(working);
-        let vertices = as_u64(remap.vertex_count()).saturating_mul(as_u64(streams.len()));
-        let gathered = vertices.saturating_mul(12).saturating_add(remap.memory());
+        let vertex_count = remap.vertex_count();
+        let gathered = as_u64(vertex_count)
+            .saturating_mul(as_u64(streams.len()))
+            .saturating_mul(12)
+            .saturating_add(remap.memory());
         take(gathered, "vertices of a mesh")?.keep();
         let mut attributes = Vec::new();
+        let mut infos = Vec::new();
         for (stream, (semantic, elements)) in streams.into_iter().enumerate() {
             let gathered = remap.gather(stream, &elements.to_native())?;
             drop(elements);
             let bytes = Array::from_vec(gathered).into_bytes();
-            attributes.push(Ok(Attribute::new(semantic, VertexFormat::FLOAT32X3, bytes)));
+            let attribute = Attribute::new(semantic, VertexFormat::FLOAT32X3, bytes);
+            infos.push(attribute.info());
+            attributes.push(Ok(attribute));
         }
-        let vertex_count = remap.vertex_count();
-        let infos = attributes.iter().flatten().map(Attribute::info).collect();
-        let indices = Indices::new(Array::from_vec(remap.into_indices()), 0);
         let role = Role::Snapshot {
             index: as_u64(self.index()),
             seconds: self.time(),
         };
+        let indices = Indices::new(Array::from_vec(remap.into_indices()), 0);
         let decoded = Loaded {
             attributes,
             limits: self.limits(),
         };
-        let view = MeshView::new(
-            FILE,
-            self.address(),
-            role,
-            vertex_count,
-            indices,
-            infos,
-            decoded,
-        );
+        let address = self.address();
+        let view = MeshView::new(FILE, address, role, vertex_count, indices, infos, decoded);
         let view = view.with_name(self.object_name().unwrap_or_default());
-        let Some(materials) = materials else {
-            return Ok(view);
-        };
-        Ok(view.with_material_ids(Array::from_vec(materials)))
+        match materials {
+            Some(materials) => Ok(view.with_material_ids(Array::from_vec(materials))),
+            None => Ok(view),
+        }
+    }
+}
+
+/// The indices of all corners of a mesh, one stream for each array.
+struct CornerStreams {
+    triangles: Vec<Vec<[u32; 3]>>,
+    /// The number of elements of each array.
+    counts: Vec<usize>,
+}
+
+impl CornerStreams {
+    /// The indices of each stream, corner by corner.
+    fn indices(&self) -> Vec<&[u32]> {
+        let streams = self.triangles.iter();
+        streams.map(|triangles| triangles.as_flattened()).collect()
     }
 }
 
 impl Mesh {
     /// Returns the maximum memory that making a remap needs, in bytes.
     pub(super) fn remap_memory(&self) -> u64 {
-        let counts: Vec<usize> = self
-            .streams()
-            .iter()
-            .map(|(_, elements)| elements.len())
-            .collect();
+        let streams = self.streams();
+        let counts: Vec<usize> = streams.iter().map(|(_, elements)| elements.len()).collect();
         let corners = as_u64(self.triangles.len()).saturating_mul(3);
         let indices = corners
             .saturating_mul(4)
@@ -160,27 +162,20 @@ impl Mesh {
     /// [`MeshView::runs_against_normals`] does.
     #[must_use]
     pub fn runs_against_normals(&self) -> bool {
-        let Some(normals_of) = self
-            .triangles
-            .normals()
-            .filter(|_| !self.normals.is_empty())
-        else {
+        if self.normals.is_empty() {
+            return false;
+        }
+        let Some(corner_normals) = self.triangles.normals() else {
             return false;
         };
-        let corners = |triangle: &[u32; 3], array: &Array<[f32; 3]>| {
-            let [a, b, c] = triangle.map(|index| array.get(as_usize(index)));
-            Some([a?, b?, c?])
-        };
-        let positions_of = self.triangles.positions();
-        let triangles = positions_of
-            .iter()
-            .zip(&normals_of)
-            .step_by(step(positions_of.len()));
-        let sides = triangles.filter_map(|(positions, normals)| {
-            Some((
-                corners(positions, &self.positions)?,
-                corners(normals, &self.normals)?,
-            ))
+        let corner_positions = self.triangles.positions();
+        let triangles = corner_positions.iter().zip(&corner_normals);
+        let sample = triangles.step_by(step(corner_positions.len()));
+        // Triangles with indices out of range are left out.
+        let sides = sample.filter_map(|(positions, normals)| {
+            let positions = elements_of(&self.positions, positions)?;
+            let normals = elements_of(&self.normals, normals)?;
+            Some((positions, normals))
         });
         is_against(sides).unwrap_or(false)
     }
@@ -195,10 +190,11 @@ impl Mesh {
         if self.triangles.has_normals() && !self.normals.is_empty() {
             streams.push((Semantic::Normal, self.normals.clone()));
         }
-        let channels = (0..)
-            .zip(&self.texcoords)
-            .filter(|(_, channel)| !channel.is_empty());
-        streams.extend(channels.map(|(set, channel)| (Semantic::TexCoord(set), channel.clone())));
+        for (set, channel) in (0..).zip(&self.texcoords) {
+            if !channel.is_empty() {
+                streams.push((Semantic::TexCoord(set), channel.clone()));
+            }
+        }
         streams
     }
 
@@ -215,8 +211,8 @@ impl Mesh {
         if let Some(remap) = self.remap_of_records() {
             return Ok(remap);
         }
-        let (streams, counts) = self.corner_streams();
-        VertexRemap::new(&borrow(&streams), &counts)
+        let corners = self.corner_streams();
+        VertexRemap::new(&corners.indices(), &corners.counts)
     }
 
     /// Makes the remap in one pass over the records, whose indices are not copied first. Returns `None` if the general way must do
@@ -225,17 +221,23 @@ impl Mesh {
         if self.triangles.is_empty() {
             return Some(VertexRemap::points(self.positions.len()));
         }
-        let first_channel = 1_usize.saturating_add(self.triangles.has_normals().into());
-        let (mut kinds, mut counts) = (Vec::new(), Vec::new());
+        let first_channel = if self.triangles.has_normals() { 2 } else { 1 };
+        // The places of the streams in a record, and the numbers of their elements.
+        let mut kinds = Vec::new();
+        let mut counts = Vec::new();
         for (semantic, elements) in self.streams() {
-            kinds.push(match semantic {
-                Semantic::TexCoord(set) if as_usize(set) >= self.triangles.texcoord_sets() => {
-                    return None;
+            let kind = match semantic {
+                Semantic::TexCoord(set) => {
+                    let channel = as_usize(set);
+                    if channel >= self.triangles.texcoord_sets() {
+                        return None;
+                    }
+                    channel.saturating_add(first_channel)
                 }
-                Semantic::TexCoord(set) => first_channel.saturating_add(as_usize(set)),
                 Semantic::Normal => 1,
                 _ => 0,
-            });
+            };
+            kinds.push(kind);
             counts.push(elements.len());
         }
         match kinds.len() {
@@ -254,11 +256,10 @@ impl Mesh {
     ) -> Option<VertexRemap> {
         let corner_count = self.triangles.len().checked_mul(3)?;
         let mut remap = CornerRemap::<N>::new(counts.try_into().ok()?, corner_count)?;
-        // A cancelled job ends where the remap is made of streams instead.
         let add = |corners: &[[u32; N]]| {
-            remap
-                .add(corners)
-                .filter(|()| job::check("vertex remap").is_ok())
+            remap.add(corners)?;
+            // The general way, which comes after this, reports that the job is cancelled.
+            job::check("vertex remap").ok()
         };
         self.triangles
             .corners_in_pieces(kinds.try_into().ok()?, add)?;
@@ -275,10 +276,12 @@ impl Mesh {
         if self.triangles.is_empty() {
             return self.vertex_remap();
         }
-        let (streams, counts) = self.corner_streams();
-        let materials = self.triangles.material_ids().map(Iterator::collect);
-        let materials: Vec<u32> = materials.unwrap_or_else(|| vec![0; self.triangles.len()]);
-        VertexRemap::by_material(&borrow(&streams), &counts, &materials)
+        let corners = self.corner_streams();
+        let materials: Vec<u32> = match self.triangles.material_ids() {
+            Some(ids) => ids.collect(),
+            None => vec![0; self.triangles.len()],
+        };
+        VertexRemap::by_material(&corners.indices(), &corners.counts, &materials)
     }
 
     /// A remap of the triangles of one material: vertices that only others use are none of it. A mesh without triangles has all.
@@ -286,38 +289,46 @@ impl Mesh {
         if self.triangles.is_empty() {
             return self.vertex_remap();
         }
-        let (mut streams, counts) = self.corner_streams();
+        let mut corners = self.corner_streams();
         if let Some(materials) = self.triangles.material_ids() {
-            let is_of: Vec<bool> = materials.map(|id| id == material).collect();
-            for stream in &mut streams {
-                let mut is_of = is_of.iter();
-                stream.retain(|_| is_of.next() == Some(&true));
+            let is_of_material: Vec<bool> = materials.map(|id| id == material).collect();
+            for triangles in &mut corners.triangles {
+                let mut is_of_material = is_of_material.iter();
+                triangles.retain(|_| is_of_material.next() == Some(&true));
             }
         } else if material != 0 {
-            streams.iter_mut().for_each(Vec::clear);
+            for triangles in &mut corners.triangles {
+                triangles.clear();
+            }
         }
-        VertexRemap::new(&borrow(&streams), &counts)
+        VertexRemap::new(&corners.indices(), &corners.counts)
     }
 
-    fn corner_streams(&self) -> (Vec<Vec<[u32; 3]>>, Vec<usize>) {
-        let indices = |semantic: &Semantic| match semantic {
-            Semantic::TexCoord(set) => {
-                let channel = as_usize(*set);
-                self.triangles.texcoords(channel).unwrap_or_default()
-            }
-            Semantic::Normal => self.triangles.normals().unwrap_or_default(),
-            _ => self.triangles.positions(),
+    fn corner_streams(&self) -> CornerStreams {
+        let mut corners = CornerStreams {
+            triangles: Vec::new(),
+            counts: Vec::new(),
         };
-        let streams = self.streams();
-        (
-            streams.iter().map(|(s, _)| indices(s)).collect(),
-            streams.iter().map(|(_, e)| e.len()).collect(),
-        )
+        for (semantic, elements) in self.streams() {
+            let triangles = match semantic {
+                Semantic::TexCoord(set) => {
+                    let indices = self.triangles.texcoords(as_usize(set));
+                    indices.unwrap_or_default()
+                }
+                Semantic::Normal => self.triangles.normals().unwrap_or_default(),
+                _ => self.triangles.positions(),
+            };
+            corners.triangles.push(triangles);
+            corners.counts.push(elements.len());
+        }
+        corners
     }
 }
 
-fn borrow(streams: &[Vec<[u32; 3]>]) -> Vec<&[u32]> {
-    streams.iter().map(|stream| stream.as_flattened()).collect()
+/// The elements of the corners of a triangle; `None` if an index is out of range.
+fn elements_of(array: &Array<[f32; 3]>, triangle: &[u32; 3]) -> Option<[[f32; 3]; 3]> {
+    let [a, b, c] = triangle.map(|index| array.get(as_usize(index)));
+    Some([a?, b?, c?])
 }
 
 #[cfg(test)]
@@ -384,8 +395,8 @@ mod tests {
                 }
                 return Ok(());
             }
-            let (streams, counts) = mesh.corner_streams();
-            match (mesh.vertex_remap(), VertexRemap::new(&borrow(&streams), &counts)) {
+            let corners = mesh.corner_streams();
+            match (mesh.vertex_remap(), VertexRemap::new(&corners.indices(), &corners.counts)) {
                 (Ok(found), Ok(expected)) => {
                     prop_assert_eq!(&mesh.remap_of_records().unwrap(), &found);
                     prop_assert_eq!(found, expected);

@@ -3,8 +3,8 @@
 use meshmap::{Error, ErrorKind, Format, MeshFile, Options, Result, Source};
 
 use super::caller::Caller;
-use super::look::{Look, Looked};
 use super::every::{every, on};
+use super::look::{Look, Looked};
 
 /// The name of a call, and the digest of its value or error.
 pub type Digest = (String, u64);

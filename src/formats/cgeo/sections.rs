@@ -70,10 +70,12 @@ pub(crate) fn region(
     extent: &Range<u64>,
     offset: OffsetTarget,
 ) -> Result<Range<u64>> {
-    let (start_tag, before_next) = match offset {
-        OffsetTarget::StartTag => (extent.start, 0),
-        OffsetTarget::FirstSection => (extent.start.saturating_sub(4), 4),
+    // If offsets are of the first section, the start tag of the next snapshot also belongs to that one.
+    let tag_before_offset = match offset {
+        OffsetTarget::StartTag => 0,
+        OffsetTarget::FirstSection => 4,
     };
+    let start_tag = extent.start.saturating_sub(tag_before_offset);
     expect_tag(
         source,
         start_tag,
@@ -84,7 +86,7 @@ pub(crate) fn region(
     let end = if is_last {
         extent.end
     } else {
-        extent.end.saturating_sub(before_next)
+        extent.end.saturating_sub(tag_before_offset)
     };
     let first = start_tag.saturating_add(4);
     Ok(first..end.max(first))
@@ -99,8 +101,14 @@ pub(crate) struct Sections<'a> {
     rest: Range<u64>,
     left: usize,
     decoders: &'a mut Decoders,
-    /// The bytes from here on, if they are needed to follow the sections.
-    bytes: Option<(u64, Bytes)>,
+    /// The rest of the snapshot, if it is needed to follow the sections.
+    bytes: Option<Rest>,
+}
+
+/// The bytes of a snapshot from an offset on.
+struct Rest {
+    start: u64,
+    bytes: Bytes,
 }
 
 impl<'a> Sections<'a> {
@@ -161,18 +169,20 @@ impl<'a> Sections<'a> {
             SizeMeaning::Inflated => Some(self.inflated(&header, at)?),
             size => Section::stored(&header, at, size),
         };
-        let section = section
-            .filter(|section| section.range.end <= self.rest.end)
-            .ok_or_else(|| {
-                let room = self.rest.end.saturating_sub(header_end);
+        match section {
+            Some(section) if section.range.end <= self.rest.end => {
+                self.rest.start = section.range.end;
+                self.left = self.left.saturating_sub(1);
+                Ok(Some(section))
+            }
+            _ => {
+                let most = self.rest.end.saturating_sub(header_end);
                 let error = lost("size of a section", at.saturating_add(4)..header_end);
-                error
-                    .expected(format!("at most {room:#x}, what is left of the snapshot"))
-                    .found(hex(header.size.get()))
-            })?;
-        self.rest.start = section.range.end;
-        self.left = self.left.saturating_sub(1);
-        Ok(Some(section))
+                Err(error
+                    .expected(format!("at most {most:#x}, what is left of the snapshot"))
+                    .found(hex(header.size.get())))
+            }
+        }
     }
 
     /// Reads headers of small sections together, if there are more than a few.
@@ -199,29 +209,27 @@ impl<'a> Sections<'a> {
     /// Returns a section whose size is the size of its inflated content: it ends at the end of the stream.
     fn inflated(&mut self, header: &raw::SectionHeader, at: u64) -> Result<Section> {
         let start = at.saturating_add(size_u64::<raw::SectionHeader>());
-        let (first, all) = match self.bytes.take() {
-            Some(bytes) => bytes,
-            None => (start, self.source.get(start..self.rest.end, "section")?),
+        let rest = match &self.bytes {
+            Some(rest) => rest,
+            None => {
+                let bytes = self.source.get(start..self.rest.end, "section")?;
+                self.bytes.insert(Rest { start, bytes })
+            }
         };
-        let bytes = all.slice(as_usize(start.saturating_sub(first)).min(all.len())..);
-        self.bytes = Some((first, all));
-        let (size, tag) = (header.size.get(), header.tag.get());
-        let used = stream_length(
-            &bytes,
-            size,
-            self.dialect.codec,
-            self.decoder,
-            self.decoders,
-        );
+        let passed = as_usize(start.saturating_sub(rest.start));
+        let bytes = rest.bytes.slice(passed.min(rest.bytes.len())..);
+        let size = header.size.get();
+        let codec = self.dialect.codec;
+        let used = stream_length(&bytes, size, codec, self.decoder, self.decoders);
         let used = used.map_err(|fault| {
-            FILE.at(start..self.rest.end)
-                .locate(Error::stream(fault, "section"))
+            let error = Error::stream(fault, "section");
+            FILE.at(start..self.rest.end).locate(error)
         })?;
         // A small table may name one snapshot thousands of times, and each time all of it is inflated to find the ends of its sections.
         job::work(size, "sections")?;
         let end = start.saturating_add(as_u64(used));
         Ok(Section {
-            tag,
+            tag: header.tag.get(),
             range: at..end,
             content: start..end,
             size,

@@ -82,19 +82,19 @@ impl Timing {
 
     fn of_seconds(start: f64, period: f64, rate: f64, count: usize) -> Self {
         let start = if start.is_finite() { start } else { 0.0 };
-        let (period, rate) = if (period / rate).is_finite() {
-            (period, rate)
-        } else {
-            (0.0, 1.0)
+        let mut clock = Clock::Seconds {
+            start,
+            period,
+            rate,
         };
-        Self {
-            clock: Clock::Seconds {
+        if !(period / rate).is_finite() {
+            clock = Clock::Seconds {
                 start,
-                period,
-                rate,
-            },
-            count,
+                period: 0.0,
+                rate: 1.0,
+            };
         }
+        Self { clock, count }
     }
 
     /// Sets the rate in snapshots per second; the time of the first one stays as it is.
@@ -198,17 +198,21 @@ impl Timing {
             });
         }
         #[expect(clippy::cast_precision_loss, reason = "no file has 2^52 snapshots")]
-        let (count, end) = (self.count as f64, last as f64);
-        let at = self.steps(seconds);
+        let count = self.count as f64;
+        #[expect(clippy::cast_precision_loss, reason = "no file has 2^52 snapshots")]
+        let end = last as f64;
+        let steps = self.steps(seconds);
         let at = match wrap {
-            Wrap::Clamp => at.clamp(0.0, end),
+            Wrap::Clamp => steps.clamp(0.0, end),
             // Steps may be too short to be counted.
-            _ if !at.is_finite() => 0.0,
-            Wrap::Loop => Some(at.rem_euclid(count))
-                .filter(|at| *at < count)
-                .unwrap_or(0.0),
+            _ if !steps.is_finite() => 0.0,
+            Wrap::Loop => {
+                let at = steps.rem_euclid(count);
+                // The remainder of a very small negative number is rounded to the divisor.
+                if at < count { at } else { 0.0 }
+            }
             Wrap::PingPong => {
-                let there_and_back = at.rem_euclid(2.0 * end);
+                let there_and_back = steps.rem_euclid(2.0 * end);
                 if there_and_back > end {
                     2.0 * end - there_and_back
                 } else {
@@ -221,7 +225,9 @@ impl Timing {
             clippy::cast_sign_loss,
             reason = "between 0 and the number of snapshots"
         )]
-        let (from, fraction) = ((at.floor() as usize).min(last), at.fract() as f32);
+        let from = (at.floor() as usize).min(last);
+        #[expect(clippy::cast_possible_truncation, reason = "between 0 and 1")]
+        let fraction = at.fract() as f32;
         let to = match wrap {
             Wrap::Loop if from == last => 0,
             _ => from.saturating_add(1).min(last),
@@ -276,16 +282,16 @@ impl Timing {
         out.push(open);
         if self.moves() {
             // Snapshots may follow one another backwards in time.
-            let (a, b) = (self.steps(open), self.steps(close));
+            let at_open = self.steps(open);
+            let at_close = self.steps(close);
             #[expect(clippy::cast_possible_truncation, reason = "saturates")]
-            let (mut first, mut last) = (a.min(b).floor() as i64, a.max(b).ceil() as i64);
+            let mut first = at_open.min(at_close).floor() as i64;
+            #[expect(clippy::cast_possible_truncation, reason = "saturates")]
+            let mut last = at_open.max(at_close).ceil() as i64;
             if wrap == Wrap::Clamp {
                 first = first.max(0);
-                last = last.min(
-                    i64::try_from(self.count)
-                        .unwrap_or(i64::MAX)
-                        .saturating_sub(1),
-                );
+                let count = i64::try_from(self.count).unwrap_or(i64::MAX);
+                last = last.min(count.saturating_sub(1));
             }
             // The first and the last step may coincide with the opening and the closing.
             let most = u64::try_from(last.saturating_sub(first).saturating_sub(1)).unwrap_or(0);
@@ -296,12 +302,13 @@ impl Timing {
                     decimal(most),
                 ));
             }
-            let mut steps = first..last.saturating_add(1);
-            while let Some(step) = if a <= b {
-                steps.next()
-            } else {
-                steps.next_back()
-            } {
+            let count = last.saturating_sub(first).saturating_add(1);
+            for number in 0..count {
+                let step = if at_open <= at_close {
+                    first.saturating_add(number)
+                } else {
+                    last.saturating_sub(number)
+                };
                 let time = self.at(step.into());
                 if time < close && out.last().is_some_and(|before| time > *before) {
                     out.push(time);

@@ -51,7 +51,8 @@ impl Versioned for raw::Pose {
 
     fn from_v1(stored: Self::V1) -> Self {
         let mut pose = Self::new_zeroed();
-        (pose.parent, pose.channelmask) = (stored.parent, stored.channelmask);
+        pose.parent = stored.parent;
+        pose.channelmask = stored.channelmask;
         pose.channeloffset[..9].copy_from_slice(&stored.channeloffset);
         pose.channelscale[..9].copy_from_slice(&stored.channelscale);
         pose
@@ -231,8 +232,11 @@ pub(crate) fn rows<T>(
     range: &Range<u64>,
     elements: impl ExactSizeIterator<Item = T>,
 ) -> impl Iterator<Item = (Row, T)> {
-    let (start, length) = (range.start, range.length());
-    let size = length.checked_div(as_u64(elements.len())).unwrap_or(0);
+    let start = range.start;
+    let size = range
+        .length()
+        .checked_div(as_u64(elements.len()))
+        .unwrap_or(0);
     let row = move |index: u64| Row {
         start: start.saturating_add(size.saturating_mul(index)),
         table,

@@ -324,14 +324,13 @@ impl Check<'_> {
     fn joints(&mut self) {
         const TOLERANCE: f32 = 1e-3;
         for (index, joint) in (0..).zip(self.model.joints()) {
-            let place = || FILE.of(Address::field("joints").index(index));
             let trs = &joint.trs;
             let found = first_not_finite("translate", &trs.translate)
                 .or_else(|| first_not_finite("rotate", &trs.rotate))
                 .or_else(|| first_not_finite("scale", &trs.scale));
             if let Some(found) = found {
                 self.findings
-                    .add(rules::NOT_FINITE, || (place(), found.of_axis()));
+                    .add(rules::NOT_FINITE, || (joint_place(index), found.of_axis()));
             }
             let mut squared = 0.0;
             for component in trs.rotate {
@@ -340,7 +339,8 @@ impl Check<'_> {
             let length = f32::sqrt(squared);
             if (length - 1.0).abs() > TOLERANCE {
                 self.findings.add(rules::NOT_UNIT, || {
-                    (place(), format!("expected length 1, found {length}"))
+                    let detail = format!("expected length 1, found {length}");
+                    (joint_place(index), detail)
                 });
             }
         }
@@ -376,26 +376,34 @@ impl Check<'_> {
             let [x, y, z, max_x, max_y, max_z, xyradius, radius] = bounds;
             let mins = [x, y, z];
             let maxs = [max_x, max_y, max_z];
-            let place = || FILE.of(Address::field("bounds").index(frame));
             let corner =
                 first_not_finite("bbmins", &mins).or_else(|| first_not_finite("bbmaxs", &maxs));
             let radius = first_not_finite("xyradius", &[xyradius])
                 .or_else(|| first_not_finite("radius", &[radius]));
             if let Some(found) = corner {
                 self.findings
-                    .add(rules::NOT_FINITE, || (place(), found.of_axis()));
+                    .add(rules::NOT_FINITE, || (bounds_place(frame), found.of_axis()));
             } else if let Some(NotFinite { part, number, .. }) = radius {
                 self.findings.add(rules::NOT_FINITE, || {
-                    (place(), format!("{part} is {number}"))
+                    (bounds_place(frame), format!("{part} is {number}"))
                 });
             }
             if mins.iter().zip(&maxs).any(|(min, max)| min > max) {
-                self.findings
-                    .add(rules::INVERTED_BOUNDS, || (place(), interval(&mins, &maxs)));
+                self.findings.add(rules::INVERTED_BOUNDS, || {
+                    (bounds_place(frame), interval(&mins, &maxs))
+                });
             }
         }
         Ok(())
     }
+}
+
+fn joint_place(index: u64) -> Place {
+    FILE.of(Address::field("joints").index(index))
+}
+
+fn bounds_place(frame: u64) -> Place {
+    FILE.of(Address::field("bounds").index(frame))
 }
 
 fn vertex_place(index: u64) -> Place {

@@ -158,40 +158,53 @@ fn intact<T>(
 }
 
 fn check_convex(convex: &PhysicsConvex, has_mesh: bool, findings: &mut Findings) {
-    let place = || FILE.of(Address::field(PHYSICS_CONVEX));
     if convex.raw_bounding_verts().is_none() {
-        findings.add(rules::BOUNDING_VERTS_MISSING, || {
-            let detail = "expected the points of a hull around the mesh, found none";
-            (place(), detail)
-        });
+        let detail = "expected the points of a hull around the mesh, found none";
+        note_convex(findings, rules::BOUNDING_VERTS_MISSING, detail);
     }
     if convex.surplus > 0 {
         findings.add(rules::HULL_POINTS, || {
+            let place = FILE.of(Address::field(PHYSICS_CONVEX));
             let detail = format!("{} points more than the hulls have", convex.surplus);
-            (place(), detail)
+            (place, detail)
         });
     }
     if has_mesh && convex.hull_sizes().is_some() {
-        findings.add(rules::HULLS_AND_MESH, || {
-            (place(), "the mesh for physics is never used")
-        });
+        let detail = "the mesh for physics is never used";
+        note_convex(findings, rules::HULLS_AND_MESH, detail);
     }
     let Domain { min, max } = convex.domain();
     let is_finite = min.iter().chain(&max).all(|number| number.is_finite());
     if !is_finite {
-        findings.add(rules::DOMAIN_OUTSIDE, || (place(), "not finite"));
+        note_convex(findings, rules::DOMAIN_OUTSIDE, "not finite");
     }
+}
+
+fn note_convex(findings: &mut Findings, rule: Rule, detail: &'static str) {
+    findings.add(rule, || (FILE.of(Address::field(PHYSICS_CONVEX)), detail));
+}
+
+fn face_place(face: &Face) -> Place {
+    FILE.of(face.address()).at(face.range())
+}
+
+fn note_face(findings: &mut Findings, rule: Rule, face: &Face, detail: &'static str) {
+    findings.add(rule, || (face_place(face), detail));
 }
 
 /// Checks the faces of a mesh. The mesh for physics has no weights.
 fn faces(mesh: &Mesh, skin: Option<&Skin>, check_weights: bool, findings: &mut Findings) {
     for face in mesh.faces() {
-        let place = || FILE.of(face.address()).at(mesh.range());
         if let Some(is_true) = face.layout().no_geometry {
             if !is_true {
-                findings.add(rules::NO_GEOMETRY, || (place(), "expected true"));
+                note_face(findings, rules::NO_GEOMETRY, &face, "expected true");
             } else if face.layout().fields > 1 {
-                findings.add(rules::NO_GEOMETRY, || (place(), "other fields beside it"));
+                note_face(
+                    findings,
+                    rules::NO_GEOMETRY,
+                    &face,
+                    "other fields beside it",
+                );
             }
             continue;
         }
@@ -207,27 +220,28 @@ fn faces(mesh: &Mesh, skin: Option<&Skin>, check_weights: bool, findings: &mut F
 fn domains(face: &Face, findings: &mut Findings) {
     /// A little more than 0.5.
     const LIMIT: f32 = 0.501;
-    let place = || FILE.of(face.address()).at(face.range());
     let layout = face.layout();
     match layout.domain {
-        None => findings.add(rules::DOMAIN_MISSING, || {
-            (place(), "expected one, found none: -0.5 to 0.5")
-        }),
+        None => {
+            let detail = "expected one, found none: -0.5 to 0.5";
+            note_face(findings, rules::DOMAIN_MISSING, face, detail);
+        }
         Some(domain) => {
             let mut numbers = domain.min.iter().chain(&domain.max);
             // NaN is also outside.
             if numbers.any(|number| !(-LIMIT..=LIMIT).contains(number)) {
                 findings.add(rules::DOMAIN_OUTSIDE, || {
-                    (place(), interval(&domain.min, &domain.max))
+                    (face_place(face), interval(&domain.min, &domain.max))
                 });
             }
             inverted(face, &domain, findings);
         }
     }
     match layout.texcoord_domain {
-        None if layout.texcoords.is_some() => findings.add(rules::TEX_COORD_DOMAIN_MISSING, || {
-            (place(), "expected one, found none: all are 0")
-        }),
+        None if layout.texcoords.is_some() => {
+            let detail = "expected one, found none: all are 0";
+            note_face(findings, rules::TEX_COORD_DOMAIN_MISSING, face, detail);
+        }
         None => {}
         Some(domain) => inverted(face, &domain, findings),
     }
@@ -238,8 +252,7 @@ fn inverted<const N: usize>(face: &Face, domain: &Domain<N>, findings: &mut Find
     let mut axes = domain.min.iter().zip(&domain.max);
     if axes.any(|(min, max)| min > max) {
         findings.add(rules::DOMAIN_INVERTED, || {
-            let place = FILE.of(face.address()).at(face.range());
-            (place, interval(&domain.min, &domain.max))
+            (face_place(face), interval(&domain.min, &domain.max))
         });
     }
 }
@@ -314,19 +327,16 @@ impl UsedVertices {
 }
 
 fn weights(face: &Face, skin: Option<&Skin>, findings: &mut Findings) {
-    let place = || FILE.of(face.address()).at(face.range());
     let Some(weights) = face.weights() else {
         if skin.is_some() {
-            findings.add(rules::WEIGHTS_MISSING, || {
-                (place(), "expected them, as there is a skin; found none")
-            });
+            let detail = "expected them, as there is a skin; found none";
+            note_face(findings, rules::WEIGHTS_MISSING, face, detail);
         }
         return;
     };
     let Some(skin) = skin else {
-        findings.add(rules::WEIGHTS_WITHOUT_SKIN, || {
-            (place(), "joints without names")
-        });
+        let detail = "joints without names";
+        note_face(findings, rules::WEIGHTS_WITHOUT_SKIN, face, detail);
         return;
     };
     let mut weightless = 0_u64;
@@ -344,15 +354,14 @@ fn weights(face: &Face, skin: Option<&Skin>, findings: &mut Findings) {
         }
     }
     findings.add_many(rules::WEIGHTLESS, weightless, || {
-        (place(), "no influences, or weights that are all 0")
+        let detail = "no influences, or weights that are all 0";
+        (face_place(face), detail)
     });
     if let Some(joint) = wrong {
         findings.add(rules::JOINT_OUT_OF_RANGE, || {
             let joints = skin.joint_count();
-            (
-                place(),
-                format!("expected less than {joints}, found {joint}"),
-            )
+            let detail = format!("expected less than {joints}, found {joint}");
+            (face_place(face), detail)
         });
     }
 }

@@ -103,7 +103,8 @@ impl Model {
         names.eq(other.joints().map(|joint| joint.name))
     }
 
-    /// For each joint the stored pose that has its name: see [`poses_by_name`](Self::poses_by_name).
+    /// For each joint the stored pose that has its name: see
+    /// [`poses_by_name`](Self::poses_by_name).
     fn order_by_name(&self, animation: &Self) -> Result<Arc<[Option<u32>]>> {
         let mut poses = self.poses_by_name(animation)?;
         if let Some(order) = &animation.order {

@@ -309,7 +309,8 @@ impl Channels {
         let mut offset = pose.channeloffset.map(F32::get);
         let mut scale = pose.channelscale.map(F32::get);
         if synthesise_w {
-            // Translate x y z, rotate x y z, scale x y z: the scales move up by one, so that w comes before them.
+            // Translate x y z, rotate x y z, scale x y z: the scales move up by one, so that w
+            // comes before them.
             mask = (mask & 0b11_1111) | ((mask & 0b1_1100_0000) << 1);
             offset[6..].rotate_right(1);
             scale[6..].rotate_right(1);

@@ -44,8 +44,8 @@ fn end_of_name(bytes: &[u8]) -> usize {
 
 /// Checks names, and limits the length of all names together.
 ///
-/// Names may share text. A small file in which thousands of long names do would take much time and memory of callers
-/// that read each.
+/// Names may share text. A small file in which thousands of long names do would take much time and
+/// memory of callers that read each.
 pub(crate) struct Names<'a> {
     text: &'a Bytes,
     /// The maximum length of all names together.

@@ -53,7 +53,8 @@ impl OwnVertices {
 /// The name of the bytes in errors.
 const WHAT: &str = "vertex array";
 
-/// Copies the elements of vertices, in ascending order, out of a vertex array at a range of the source.
+/// Copies the elements of vertices, in ascending order, out of a vertex array at a range of the
+/// source.
 fn read_list(
     list: &[u32],
     source: &Source,

@@ -154,7 +154,8 @@ pub fn multiply(outer: &Matrix, inner: &Matrix) -> Matrix {
 #[must_use]
 pub fn invert(matrix: &Matrix) -> Matrix {
     let [a, b, c] = *matrix;
-    // Each row of the inverse is a column of the rotation, divided by the square of its length, which is the scale.
+    // Each row of the inverse is a column of the rotation, divided by the square of its length,
+    // which is the scale.
     [
         inverse_row([a[0], b[0], c[0]], [a[3], b[3], c[3]]),
         inverse_row([a[1], b[1], c[1]], [a[3], b[3], c[3]]),
@@ -204,10 +205,11 @@ fn lerp<const N: usize>(a: [f32; N], b: [f32; N], fraction: f32) -> [f32; N] {
     std::array::from_fn(|i| at(a, i) * (1.0 - fraction) + at(b, i) * fraction)
 }
 
-/// Spherical linear interpolation between two quaternions of length 1, along the shorter arc (Shoemake, "Animating
-/// Rotation with Quaternion Curves", 1985).
+/// Spherical linear interpolation between two quaternions of length 1, along the shorter arc
+/// (Shoemake, "Animating Rotation with Quaternion Curves", 1985).
 fn slerp(a: [f32; 4], b: [f32; 4], fraction: f32) -> [f32; 4] {
-    /// The cosine of an angle so small that its sine has lost most of its digits: linear interpolation is then as good.
+    /// The cosine of an angle so small that its sine has lost most of its digits: linear
+    /// interpolation is then as good.
     const NEARLY_EQUAL: f32 = 0.9995;
     let cosine = dot(a, b);
     // A quaternion and its negative are the same rotation; the nearer one gives the shorter arc.

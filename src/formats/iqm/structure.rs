@@ -120,7 +120,8 @@ impl Layout {
 
     /// Reads the linked list of extensions, node by node.
     ///
-    /// A list that forms a cycle ends at the number of nodes that the header declares, or at the cap, and is refused then.
+    /// A list that forms a cycle ends at the number of nodes that the header declares, or at the
+    /// cap, and is refused then.
     fn read_extensions(
         &self,
         names: &mut Names<'_>,
@@ -323,7 +324,8 @@ impl Layout {
                 });
             }
         }
-        // The offset of the first node is in the header, the offset of each other in the node before it.
+        // The offset of the first node is in the header, the offset of each other in the node
+        // before it.
         let mut offset_at = 0x78;
         for extension in &self.extensions {
             add_part(&mut parts, "extension", offset_at, &extension.node);

@@ -85,7 +85,8 @@ impl IndexBounds {
         Some(bounds)
     }
 
-    /// The detail of a finding for a mesh with the vertices `own`, whose triangles use vertices of other meshes.
+    /// The detail of a finding for a mesh with the vertices `own`, whose triangles use vertices of
+    /// other meshes.
     pub(crate) fn outside_mesh(&self, own: &Range<u32>) -> String {
         format!(
             "vertexes {}..={}; the mesh has {}..{}",
@@ -96,8 +97,9 @@ impl IndexBounds {
 
 /// Returns `true` if any index is outside a range.
 ///
-/// It neither stops at the first one nor remembers its position, so that one instruction compares four indices. With
-/// one comparison per index, where [`IndexBounds`] has two, mapping and checking a file takes 0.8 times as long.
+/// It neither stops at the first one nor remembers its position, so that one instruction compares
+/// four indices. With one comparison per index, where [`IndexBounds`] has two, mapping and checking
+/// a file takes 0.8 times as long.
 pub(crate) fn any_outside(indices: &Array<u32>, range: &Range<u32>) -> bool {
     let len = range.end.saturating_sub(range.start);
     let mut any = false;

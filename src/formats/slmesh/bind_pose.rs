@@ -149,7 +149,8 @@ struct PlacedJoint {
 }
 
 impl PlacedJoint {
-    /// The joint in place of one whose axes are not at right angles, or whose matrix has no inverse.
+    /// The joint in place of one whose axes are not at right angles, or whose matrix has no
+    /// inverse.
     fn replacing(place: Option<&Rows>) -> Self {
         let place = match place {
             Some(place) => orthogonalize(place),
@@ -164,7 +165,8 @@ impl PlacedJoint {
         }
     }
 
-    /// This joint as a child of a joint of the list, or as a root if its place relative to the parent is sheared.
+    /// This joint as a child of a joint of the list, or as a root if its place relative to the
+    /// parent is sheared.
     fn below(&self, parent: Option<usize>, joints: &[Self]) -> BoundJoint {
         let local = match parent.and_then(|parent| joints.get(parent)) {
             Some(parent) => Some(multiply(&parent.inverse, &self.place)).filter(is_orthogonal),
@@ -237,7 +239,8 @@ fn multiply_row([a, b, c, d]: [f64; 4], [p, q, r]: &Rows) -> [f64; 4] {
     ]
 }
 
-/// The inverse: the adjugate, divided by the determinant. `None` if there is none, or a number of it is not finite.
+/// The inverse: the adjugate, divided by the determinant. `None` if there is none, or a number of
+/// it is not finite.
 fn invert(matrix: &Rows) -> Option<Rows> {
     let determinant = determinant(matrix);
     if determinant == 0.0 || !determinant.is_finite() {
@@ -263,7 +266,8 @@ fn inverse_row(cofactors: [f64; 3], determinant: f64, translation: [f64; 3]) -> 
     [a, b, c, -dot(row, translation)]
 }
 
-/// Returns `true` if the axes are at right angles, so that a translation, a rotation and a scale express the matrix.
+/// Returns `true` if the axes are at right angles, so that a translation, a rotation and a scale
+/// express the matrix.
 fn is_orthogonal(matrix: &Rows) -> bool {
     let [x, y, z] = axes(matrix);
     are_orthogonal(x, y) && are_orthogonal(x, z) && are_orthogonal(y, z)
@@ -274,8 +278,8 @@ fn are_orthogonal(a: [f64; 3], b: [f64; 3]) -> bool {
     dot(a, b).abs() <= MAX_COSINE * dot(a, a).sqrt() * dot(b, b).sqrt()
 }
 
-/// The matrix with axes at right angles, by the modified Gram-Schmidt process: each axis loses its components along the
-/// axes before it.
+/// The matrix with axes at right angles, by the modified Gram-Schmidt process: each axis loses its
+/// components along the axes before it.
 fn orthogonalize(matrix: &Rows) -> Rows {
     let [x, y, z] = axes(matrix);
     let y = without_component(y, x);

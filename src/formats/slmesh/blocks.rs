@@ -253,8 +253,8 @@ impl Asset {
         }
     }
 
-    /// Like `stored_block`, with two kinds of errors: the outer error is the reader's, the inner one is an error of the
-    /// file, after which other blocks may be read.
+    /// Like `stored_block`, with two kinds of errors: the outer error is the reader's, the inner
+    /// one is an error of the file, after which other blocks may be read.
     pub(crate) fn readable_block(&self, name: &str) -> Result<Result<Option<StoredBlock>>> {
         let present = match self.present(name) {
             Ok(Some(present)) => present,

@@ -327,7 +327,8 @@ struct OffsetAndSize {
     size: u64,
 }
 
-/// The numbers of an entry; `Ok(None)` if the asset does not have the block: its size is 0 or its offset -1.
+/// The numbers of an entry; `Ok(None)` if the asset does not have the block: its size is 0 or its
+/// offset -1.
 fn offset_and_size(
     entry: Value<'_>,
     offset: Option<Value<'_>>,
@@ -388,7 +389,8 @@ struct HeaderMap {
     keys: Vec<Key>,
 }
 
-/// Reads as much as the map at the beginning of the region takes up: a window that doubles until the map ends inside.
+/// Reads as much as the map at the beginning of the region takes up: a window that doubles until
+/// the map ends inside.
 fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<Header> {
     let max_window = limits.max_block_bytes.max(HEAD);
     let mut walk = source.walk();

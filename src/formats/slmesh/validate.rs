@@ -39,7 +39,8 @@ impl Asset {
         let check_weights = damaged.is_empty();
         let mut higher: Option<LodSize> = None;
         for lod in Lod::ALL {
-            // The skin stays in memory; the memory of a mesh is returned before the next is decoded.
+            // The skin stays in memory; the memory of a mesh is returned before the next is
+            // decoded.
             let part = meter.part();
             let context = Context::new(&part, &mut scratch);
             let mesh = self.mesh_from(&source, MeshKey::Lod(lod), context);
@@ -95,7 +96,8 @@ impl LodSize {
     }
 }
 
-/// Checks that a level of detail has extent, and compares it with the next higher level that the asset has.
+/// Checks that a level of detail has extent, and compares it with the next higher level that the
+/// asset has.
 fn check_lod(mesh: &Mesh, size: &LodSize, higher: Option<&LodSize>, findings: &mut Findings) {
     let place = || FILE.of(Address::field(size.lod.name())).at(mesh.range());
     if let Some([x, y, z]) = only_position(mesh) {

@@ -106,7 +106,7 @@ impl Asset {
     /// The faces of all meshes with a role that is wanted.
     ///
     /// Their number is stored inside the blocks, which are therefore decoded, and kept. A block that cannot be decoded,
-    /// or that the limit on all of them has no room for, is listed as such: its view is its error.
+    /// or that exceeds the limit on all of them, is listed as such: its view is its error.
     pub(crate) fn mesh_entries(&self, wanted: &dyn Fn(Role) -> bool) -> Result<Entries<'_>> {
         let mut entries = Vec::new();
         let meter = self.meter();
@@ -234,7 +234,8 @@ impl FaceAttributes {
     }
 }
 
-/// The block of an address `block` or `block.faces[i]`, and the index of the face; `None` for other addresses.
+/// The block of an address `block` or `block.faces[i]`, and the index of the face; `None` for other
+/// addresses.
 fn face_in(address: &Address) -> Option<(MeshKey, Option<usize>)> {
     match address.segments() {
         [Segment::Field(block)] => Some((MeshKey::from_name(block)?, None)),
@@ -268,7 +269,8 @@ fn charged(mesh: Mesh, key: MeshKey, meter: &Meter) -> Result<Mesh> {
 }
 
 impl FaceArrays {
-    /// The stored bytes of an attribute, converted only for joints and weights; `Ok(None)` if the face does not have it.
+    /// The stored bytes of an attribute, converted only for joints and weights; `Ok(None)` if the
+    /// face does not have it.
     fn bytes(&self, origin: Origin, meter: &Meter) -> Result<Option<Bytes>> {
         let face = &self.face;
         Ok(match origin {

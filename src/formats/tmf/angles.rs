@@ -46,7 +46,8 @@ fn sin_cos(number: u64, divisor: f32) -> [f32; 2] {
     [sin, cos]
 }
 
-/// The radius of the unit sphere at a height, and the height: `number` of `divisor` steps from 0 to 1.
+/// The radius of the unit sphere at a height, and the height: `number` of `divisor` steps from 0 to
+/// 1.
 fn radius_height(number: u64, divisor: f32) -> [f32; 2] {
     let height = number as f32 / divisor;
     [(1.0 - height * height).sqrt(), height]

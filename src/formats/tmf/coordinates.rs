@@ -21,7 +21,7 @@ pub(crate) struct Coordinates {
 struct Axis {
     /// The bits of a number.
     width: u8,
-    /// The greatest number, which is decoded as the maximum.
+    /// The maximum number, which is decoded as the maximum of the box.
     steps: f32,
     size: f32,
     min: f32,
@@ -38,7 +38,8 @@ impl Axis {
         let steps = match width {
             33.. if wrapped => wrapped_steps(width),
             0..=64 => top(u64::MAX, width.into()),
-            // Numbers are cut to 64 bits; as an f32, their scale equals the scale of the full width.
+            // Numbers are cut to 64 bits; as an f32, their scale equals the scale of the full
+            // width.
             65.. => u64::MAX,
         };
         if steps == 0 {

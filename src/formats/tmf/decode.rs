@@ -128,8 +128,8 @@ fn narrow_base(base: u64, width: u32) -> Option<u32> {
     if width > 32 {
         return None;
     }
-    let greatest = base.checked_add(top(u64::MAX, width))?;
-    u32::try_from(greatest).ok()?;
+    let max = base.checked_add(top(u64::MAX, width))?;
+    u32::try_from(max).ok()?;
     u32::try_from(base).ok()
 }
 
@@ -287,7 +287,7 @@ impl Parts<'_> {
     }
 }
 
-/// Numbers of one width, each converted from itself and the greatest of its width.
+/// Numbers of one width, each converted from itself and the maximum number of its width.
 #[inline]
 fn uniform(bits: u8, bytes: &[u8], bit: u64, out: &mut [f32], convert: impl Fn(u64, u64) -> f32) {
     let width = u32::from(bits);

@@ -324,7 +324,8 @@ impl<T: PackedElement> Packed<T> {
         }
     }
 
-    /// The index of the last part that begins at or before an element; parts without elements may precede it.
+    /// The index of the last part that begins at or before an element; parts without elements may
+    /// precede it.
     fn part_of(&self, element: u64) -> usize {
         self.parts
             .partition_point(|part| part.first <= element)

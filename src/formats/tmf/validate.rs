@@ -206,7 +206,8 @@ fn triangles(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
         mesh.texcoord_indices(),
         mesh.tangent_indices(),
     ];
-    // Index arrays may share their segments: equal ones are checked once for each number of elements.
+    // Index arrays may share their segments: equal ones are checked once for each number of
+    // elements.
     let mut checked: Vec<(&Packed<u32>, Option<usize>)> = Vec::new();
     for (stream, count) in streams.iter().zip(counts) {
         let Some(stream) = stream else { continue };

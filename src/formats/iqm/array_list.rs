@@ -182,14 +182,14 @@ impl ReadArray for Frames {
     fn pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<()> {
         const POSES: usize = 4096;
         let poses = self.pose_count().max(1);
-        let step = POSES.checked_div(poses).unwrap_or(0).max(1);
-        let mut out = vec![Trs::default(); step.saturating_mul(poses)];
+        let frames = POSES.checked_div(poses).unwrap_or(0).max(1);
+        let mut out = vec![Trs::default(); frames.saturating_mul(poses)];
         let mut bytes = Vec::new();
-        for first in (0..self.len()).step_by(step) {
-            let rest = self.len().saturating_sub(first);
-            let frames = as_usize(rest).min(step);
-            let end = first.saturating_add(rest.min(u32::try_from(step).unwrap_or(u32::MAX)));
-            let count = frames.saturating_mul(poses);
+        let step = u32::try_from(frames).unwrap_or(u32::MAX);
+        let mut first = 0_u32;
+        while first < self.len() {
+            let end = first.saturating_add(step).min(self.len());
+            let count = as_usize(end.saturating_sub(first)).saturating_mul(poses);
             let part = out.get_mut(..count).unwrap_or_default();
             self.read_range_into(first..end, part)?;
             bytes.clear();
@@ -199,6 +199,7 @@ impl ReadArray for Frames {
                 }
             }
             each(&bytes);
+            first = end;
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use crate::format::Format;
 use crate::limits::{Limits, Meter, caps};
 use crate::num::{Span, as_u64, at_most, span};
 use crate::options::Options;
-use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
+use crate::report::{Address, Error, ErrorKind, Finding, Findings, Place, Result};
 
 /// The number of bytes that are read first: the header and, for small assets, some blocks. The viewer reads the same number.
 const HEAD: u64 = 4096;
@@ -279,31 +279,35 @@ impl Layout {
         self.header.part(range.start, range.length())
     }
 
+    fn header_place(&self) -> Place {
+        FILE.at(self.header.clone())
+    }
+
+    /// Notes blocks that an asset should have.
     fn note_missing(&self, findings: &mut Findings) {
-        let place = || FILE.at(self.header.clone());
         if self.is_not_found() {
             findings.add(rules::NOT_FOUND, || {
                 let detail = "the asset was not found by the service that answered";
-                (place(), detail)
+                (self.header_place(), detail)
             });
             return;
         }
         if !self.has_block(Lod::High.name()) {
             findings.add(rules::HIGH_LOD_MISSING, || {
                 let detail = "expected the highest level of detail, found none";
-                (place(), detail)
+                (self.header_place(), detail)
             });
         }
         for (lower, higher) in [(Lod::Low, Lod::Medium), (Lod::Lowest, Lod::Low)] {
             if self.has_block(lower.name()) && !self.has_block(higher.name()) {
                 findings.add(rules::LOD_GAP, || {
-                    (place(), format!("{lower} without {higher}"))
+                    (self.header_place(), format!("{lower} without {higher}"))
                 });
             }
         }
         if !self.has_block(PHYSICS_CONVEX) {
             findings.add(rules::CONVEX_MISSING, || {
-                (place(), "expected a convex hull, found none")
+                (self.header_place(), "expected a convex hull, found none")
             });
         }
     }

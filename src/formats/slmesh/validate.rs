@@ -99,10 +99,10 @@ impl LodSize {
 /// Checks that a level of detail has extent, and compares it with the next higher level that the
 /// asset has.
 fn check_lod(mesh: &Mesh, size: &LodSize, higher: Option<&LodSize>, findings: &mut Findings) {
-    let place = || FILE.of(Address::field(size.lod.name())).at(mesh.range());
     if let Some([x, y, z]) = only_position(mesh) {
         findings.add(rules::NO_EXTENT, || {
-            (place(), format!("all positions are ({x}, {y}, {z})"))
+            let detail = format!("all positions are ({x}, {y}, {z})");
+            (lod_place(size.lod, mesh), detail)
         });
     }
     let Some(higher) = higher else { return };
@@ -110,7 +110,7 @@ fn check_lod(mesh: &Mesh, size: &LodSize, higher: Option<&LodSize>, findings: &m
     if size.faces != higher.faces {
         findings.add(rules::FACE_COUNT, || {
             let detail = format!("{}, {higher_lod} has {}", size.faces, higher.faces);
-            (place(), detail)
+            (lod_place(size.lod, mesh), detail)
         });
     }
     if size.triangles >= higher.triangles {
@@ -118,9 +118,13 @@ fn check_lod(mesh: &Mesh, size: &LodSize, higher: Option<&LodSize>, findings: &m
             let LodSize { triangles, .. } = size;
             let more = higher.triangles;
             let detail = format!("{triangles}, not fewer than the {more} of {higher_lod}");
-            (place(), detail)
+            (lod_place(size.lod, mesh), detail)
         });
     }
+}
+
+fn lod_place(lod: Lod, mesh: &Mesh) -> Place {
+    FILE.of(Address::field(lod.name())).at(mesh.range())
 }
 
 /// The position of all vertices of a mesh, if they have the same one. Ends at the first vertex with another position.
@@ -259,14 +263,18 @@ fn inverted<const N: usize>(face: &Face, domain: &Domain<N>, findings: &mut Find
     }
 }
 
+fn indices_place(face: &Face) -> Place {
+    FILE.of(face.address().then("indices")).at(face.range())
+}
+
+/// Checks the indices of a face, and finds triangles and vertices that draw nothing.
 fn triangles(face: &Face, findings: &mut Findings) {
-    let place = || FILE.of(face.address().then("indices")).at(face.range());
     let vertices = face.vertex_count();
     let odd_indices = face.layout().odd_indices;
     if odd_indices > 0 {
         findings.add(rules::ODD_INDICES, || {
             let detail = format!("a rest of {odd_indices} after whole triangles");
-            (place(), detail)
+            (indices_place(face), detail)
         });
     }
     if let Some(WrongIndex { corner, index }) = face.wrong_index() {
@@ -275,7 +283,7 @@ fn triangles(face: &Face, findings: &mut Findings) {
             let found = decimal(index);
             let corner = decimal(corner);
             let detail = format!("expected less than {limit}, found {found} at {corner}");
-            (place(), detail)
+            (indices_place(face), detail)
         });
         return;
     }
@@ -296,13 +304,13 @@ fn triangles(face: &Face, findings: &mut Findings) {
     }
     findings.add_many(rules::DEGENERATE, degenerate, || {
         let detail = format!("triangle {first_degenerate} has a vertex twice");
-        (place(), detail)
+        (indices_place(face), detail)
     });
     let unused = as_u64(vertices).saturating_sub(used.count());
     findings.add_many(rules::UNREFERENCED, unused, || {
         let first = (0..vertices).find(|vertex| !used.contains(*vertex));
         let first = first.unwrap_or(0);
-        (place(), format!("vertex {first} of {vertices}"))
+        (indices_place(face), format!("vertex {first} of {vertices}"))
     });
 }
 

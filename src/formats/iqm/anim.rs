@@ -16,33 +16,33 @@ use super::tables::parent;
 use crate::bytes::Text;
 use crate::format::Format;
 use crate::num::{as_usize, decimal};
-use crate::report::{Address, ErrorKind, Result, quoted};
+use crate::report::{Address, Error, ErrorKind, Result, quoted};
 
 impl Model {
     /// The poses: the parent and the channel ranges of each joint that moves.
     ///
     /// A joint that an [attached](Self::attach) animation lacks has a pose without channels, which is its place.
     pub fn poses(&self) -> impl ExactSizeIterator<Item = Pose> + '_ {
-        let stored = &self.animation.poses;
-        let count = self
-            .order
-            .as_ref()
-            .map_or(stored.len(), |order| order.len());
-        (0..count).map(move |index| {
-            let Some(order) = &self.order else {
-                return Pose::new(&stored.at(index));
-            };
-            let joint = Joint::new(&self.layout, &self.layout.joints.at(index));
-            let pose = order
-                .get(index)
-                .copied()
-                .flatten()
-                .map(|pose| Pose::new(&stored.at(as_usize(pose))));
-            Pose {
-                parent: joint.parent,
-                ..pose.unwrap_or_else(|| Pose::constant(joint.trs))
-            }
-        })
+        let count = match &self.order {
+            Some(order) => order.len(),
+            None => self.animation.poses.len(),
+        };
+        (0..count).map(|index| self.pose(index))
+    }
+
+    fn pose(&self, index: usize) -> Pose {
+        let Some(order) = &self.order else {
+            return Pose::new(&self.animation.poses.at(index));
+        };
+        let joint = Joint::new(&self.layout, &self.layout.joints.at(index));
+        let pose = match order.get(index).copied().flatten() {
+            Some(pose) => Pose::new(&self.animation.poses.at(as_usize(pose))),
+            None => Pose::constant(joint.trs),
+        };
+        Pose {
+            parent: joint.parent,
+            ..pose
+        }
     }
 
     /// The joints that an [attached](Self::attach) animation lacks, by index: they keep their places.
@@ -72,34 +72,17 @@ impl Model {
     /// [`Mismatch`](crate::ErrorKind::Mismatch), which names the first joint that has another parent in the animation, or whose name
     /// occurs twice below its parent; also if no joint has the name of another.
     pub fn attach(&self, animation: &Self) -> Result<Self> {
-        let has_names = |model: &Self| {
-            model
-                .joints()
-                .any(|joint| !joint.name.as_bytes().is_empty())
-        };
-        let is_named = has_names(self) && has_names(animation);
-        let has_equal_names = || {
-            self.joints()
-                .map(|joint| joint.name)
-                .eq(animation.joints().map(|joint| joint.name))
-        };
-        let in_order = self.check_parents(animation);
-        let order = if is_named
-            && animation.joint_count() == animation.poses().len()
-            && (in_order.is_err() || !has_equal_names())
-        {
-            let stored = |pose| match &animation.order {
-                Some(order) => order.get(as_usize(pose)).copied().flatten(),
-                None => Some(pose),
-            };
-            let order = self
-                .poses_by_name(animation)?
-                .into_iter()
-                .map(|pose| pose.and_then(stored));
-            Some(order.collect())
-        } else {
-            in_order?;
+        let equal_parents = self.check_parents(animation);
+        let can_match_names = self.has_joint_names()
+            && animation.has_joint_names()
+            && animation.joint_count() == animation.poses().len();
+        let order = if !can_match_names {
+            equal_parents?;
             animation.order.clone()
+        } else if equal_parents.is_ok() && self.has_joint_names_of(animation) {
+            animation.order.clone()
+        } else {
+            Some(self.order_by_name(animation)?)
         };
         Ok(Self {
             animation: Arc::clone(&animation.animation),
@@ -108,82 +91,141 @@ impl Model {
         })
     }
 
+    /// Returns `true` if any joint has a name.
+    fn has_joint_names(&self) -> bool {
+        let mut joints = self.joints();
+        joints.any(|joint| !joint.name.as_bytes().is_empty())
+    }
+
+    /// Returns `true` if the joints of both models have equal names in the same order.
+    fn has_joint_names_of(&self, other: &Self) -> bool {
+        let names = self.joints().map(|joint| joint.name);
+        names.eq(other.joints().map(|joint| joint.name))
+    }
+
+    /// For each joint the stored pose that has its name: see
+    /// [`poses_by_name`](Self::poses_by_name).
+    fn order_by_name(&self, animation: &Self) -> Result<Arc<[Option<u32>]>> {
+        let mut poses = self.poses_by_name(animation)?;
+        if let Some(order) = &animation.order {
+            // The animation was attached itself: its poses are stored in another order.
+            for pose in &mut poses {
+                *pose = match *pose {
+                    Some(index) => order.get(as_usize(index)).copied().flatten(),
+                    None => None,
+                };
+            }
+        }
+        Ok(poses.into())
+    }
+
     /// For each joint the pose of the animation that has its name, and whose parent is the pose of its parent.
     fn poses_by_name(&self, animation: &Self) -> Result<Vec<Option<u32>>> {
-        let mut poses: HashMap<(Option<u32>, Text), Option<u32>> = HashMap::new();
+        // `None` for a pose that is used, and where two poses have one key.
+        let mut poses: HashMap<PoseKey, Option<u32>> = HashMap::new();
         let mut names = HashSet::new();
         for (index, (joint, pose)) in (0..).zip(animation.joints().zip(animation.poses())) {
             names.insert(joint.name.clone());
-            let place = poses.entry((pose.parent, joint.name));
-            place.and_modify(|pose| *pose = None).or_insert(Some(index));
+            let key = PoseKey {
+                parent: pose.parent,
+                name: joint.name,
+            };
+            let entry = poses.entry(key);
+            entry.and_modify(|pose| *pose = None).or_insert(Some(index));
         }
         let mut matched: Vec<Option<u32>> = Vec::new();
         for (index, joint) in (0..).zip(self.joints()) {
+            // The outer `None`: its parent has no pose, so that no pose can be below it.
             let parent = match joint.parent {
                 None => Some(None),
                 Some(parent) => matched.get(as_usize(parent)).copied().flatten().map(Some),
             };
-            let wrong = |found: &str| {
-                let name = |joint: &Joint| quoted(&joint.name.to_string_lossy());
-                let above = joint
-                    .parent
-                    .and_then(|parent| self.joints().nth(as_usize(parent)));
-                let above = above.map_or_else(|| "no other".to_owned(), |above| name(&above));
-                let error = FILE.error(ErrorKind::Mismatch, "joint in the animation");
-                let error = error.of(Address::field("joints").index(index));
-                Err(error
-                    .expected(format!("{} below {above}", name(&joint)))
-                    .found(found))
+            let found = match parent {
+                Some(parent) => poses.get_mut(&PoseKey {
+                    parent,
+                    name: joint.name.clone(),
+                }),
+                None => None,
             };
-            let key = parent.map(|parent| (parent, joint.name.clone()));
-            // A pose is taken once: another joint of its name and parent finds none.
-            matched.push(match key.and_then(|key| poses.get_mut(&key)) {
+            matched.push(match found {
+                // A pose is taken once: another joint of its name and parent finds none.
                 Some(pose) => match pose.take() {
                     Some(pose) => Some(pose),
-                    None => return wrong("two of them"),
+                    None => return Err(self.joint_mismatch(index, &joint, "two of them")),
                 },
-                None if names.contains(&joint.name) => return wrong("it elsewhere"),
+                None if names.contains(&joint.name) => {
+                    return Err(self.joint_mismatch(index, &joint, "it elsewhere"));
+                }
                 None => None,
             });
         }
         if matched.iter().all(Option::is_none) {
             let error = FILE.error(ErrorKind::Mismatch, "names of joints");
-            return Err(error
-                .expected("a joint of the mesh in the animation")
-                .found("none"));
+            let error = error.expected("a joint of the mesh in the animation");
+            return Err(error.found("none"));
         }
         Ok(matched)
     }
 
+    /// The error of a joint whose pose in the animation is not one below the pose of its parent.
+    fn joint_mismatch(&self, index: u64, joint: &Joint, found: &str) -> Error {
+        let name = quoted(&joint.name.to_string_lossy());
+        let parent = match joint.parent {
+            Some(parent) => self.joints().nth(as_usize(parent)),
+            None => None,
+        };
+        let above = match parent {
+            Some(parent) => quoted(&parent.name.to_string_lossy()),
+            None => "no other".to_owned(),
+        };
+        let error = FILE.error(ErrorKind::Mismatch, "joint in the animation");
+        let error = error.of(Address::field("joints").index(index));
+        error.expected(format!("{name} below {above}")).found(found)
+    }
+
     /// Fails unless there is a pose for each joint, with an equal parent.
     fn check_parents(&self, animation: &Self) -> Result<()> {
-        let (joints, poses) = (self.joint_count(), animation.poses().len());
-        let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
+        let joints = self.joint_count();
+        let poses = animation.poses().len();
         if joints != poses {
-            let error = mismatch("number of joints and poses");
-            return Err(error
-                .expected(format!("{} poses, one for each joint", decimal(joints)))
-                .found(poses));
+            let error = FILE.error(ErrorKind::Mismatch, "number of joints and poses");
+            let expected = format!("{} poses, one for each joint", decimal(joints));
+            return Err(error.expected(expected).found(poses));
         }
         let pairs = (0..).zip(self.joints().zip(animation.poses()));
         let mut differing = pairs.filter(|(_, (joint, pose))| joint.parent != pose.parent);
         let Some((index, (joint, pose))) = differing.next() else {
             return Ok(());
         };
-        let [count, joints] = [differing.count().saturating_add(1), joints].map(decimal);
-        let parent = |parent: Option<u32>| parent.map_or_else(|| "none".to_owned(), decimal);
+        let count = decimal(differing.count().saturating_add(1));
+        let error = FILE.error(ErrorKind::Mismatch, "parents of joints and poses");
+        let error = error.of(Address::field("joints").index(index));
         let expected = format!(
             "parent {} in joint {}",
-            parent(joint.parent),
+            parent_name(joint.parent),
             quoted(&joint.name.to_string_lossy())
         );
         let found = format!(
-            "{} in the animation; {count} of {joints} joints differ",
-            parent(pose.parent)
+            "{} in the animation; {count} of {} joints differ",
+            parent_name(pose.parent),
+            decimal(joints)
         );
-        let error =
-            mismatch("parents of joints and poses").of(Address::field("joints").index(index));
         Err(error.expected(expected).found(found))
+    }
+}
+
+/// The name of a pose in an animation, and its parent there.
+#[derive(PartialEq, Eq, Hash)]
+struct PoseKey {
+    parent: Option<u32>,
+    name: Text,
+}
+
+/// The index of a parent, in messages.
+fn parent_name(parent: Option<u32>) -> String {
+    match parent {
+        Some(parent) => decimal(parent),
+        None => "none".to_owned(),
     }
 }
 
@@ -206,11 +248,11 @@ pub struct Pose {
 
 impl Pose {
     /// The pose of a joint without a parent that no frame moves.
-    fn constant(place: Trs) -> Self {
+    fn constant(trs: Trs) -> Self {
         Self {
             parent: None,
             channelmask: 0,
-            channeloffset: place.to_array(),
+            channeloffset: trs.to_array(),
             channelscale: [0.0; 10],
         }
     }
@@ -262,12 +304,12 @@ impl Anim {
     /// or not positive.
     #[must_use]
     pub fn rate(&self) -> f32 {
-        let is_stored = self.framerate > 0.0 && self.framerate.is_finite();
-        if is_stored {
-            self.framerate
-        } else {
-            Format::USUAL_RATE
-        }
+        self.stored_rate().unwrap_or(Format::USUAL_RATE)
+    }
+
+    fn stored_rate(&self) -> Option<f32> {
+        let is_valid = self.framerate > 0.0 && self.framerate.is_finite();
+        is_valid.then_some(self.framerate)
     }
 
     /// The indices of its frames.
@@ -284,8 +326,7 @@ impl Anim {
     /// rate.
     #[must_use]
     pub fn frames_at(&self, seconds: f64, default_rate: f32) -> Option<(u32, u32, f32)> {
-        let stored = self.framerate > 0.0 && self.framerate.is_finite();
-        let rate = f64::from(if stored { self.framerate } else { default_rate });
+        let rate = f64::from(self.stored_rate().unwrap_or(default_rate));
         let last = self.num_frames.checked_sub(1)?;
         let at = seconds * rate;
         if !at.is_finite() || rate <= 0.0 {
@@ -301,13 +342,18 @@ impl Anim {
             clippy::cast_sign_loss,
             reason = "0 <= at < num_frames"
         )]
-        let (from, fraction) = ((at.floor() as u32).min(last), at.fract() as f32);
-        let to = match (from == last, self.is_loop()) {
-            (false, _) => from.saturating_add(1),
-            (true, true) => 0,
-            (true, false) => last,
+        let from = (at.floor() as u32).min(last);
+        let to = if from < last {
+            from.saturating_add(1)
+        } else if self.is_loop() {
+            0
+        } else {
+            last
         };
-        let frame = |frame: u32| self.first_frame.saturating_add(frame);
-        Some((frame(from), frame(to), fraction))
+        #[expect(clippy::cast_possible_truncation, reason = "a fraction of a frame")]
+        let fraction = at.fract() as f32;
+        let from = self.first_frame.saturating_add(from);
+        let to = self.first_frame.saturating_add(to);
+        Some((from, to, fraction))
     }
 }

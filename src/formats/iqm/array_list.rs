@@ -1,6 +1,7 @@
 //! The arrays of a model, for [`MeshFile::arrays`](crate::MeshFile::arrays).
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -19,124 +20,101 @@ use crate::report::{Address, Result, Segment};
 impl Model {
     /// All arrays: vertex arrays, then the tables of the header. Reads nothing.
     pub(crate) fn array_list(&self) -> ArrayList {
-        let model = self.clone();
-        // Vertex arrays may share their bytes.
-        let mut known = HashMap::new();
-        let vertex_arrays = (0..self.vertex_arrays().len()).map(move |index| {
-            let array = model
-                .layout
-                .vertex_arrays
-                .get(index)
-                .map(|raw| VertexArray::new(&model.layout, &raw));
-            let array = array.ok_or_else(|| no_array(FILE, &vertex_array_address(index)))?;
-            let entry = model.vertex_array_entry(index, &array);
-            let stored = (array.range.start, array.range.end, array.format, array.size);
-            let first = *known.entry(stored).or_insert(index);
-            Ok(ArrayEntry {
-                same_as: (first < index).then(|| vertex_array_address(first)),
-                ..entry
-            })
-        });
+        let mut lister = VertexArrayLister {
+            model: self.clone(),
+            known: HashMap::new(),
+        };
+        let vertex_arrays = (0..self.vertex_arrays().len()).map(move |index| lister.entry(index));
         Box::new(vertex_arrays.chain(self.table_entries().into_iter().map(Ok)))
     }
 
     /// The array at an address.
     pub(crate) fn array_at(&self, address: &Address) -> Result<ArrayEntry> {
-        let absent = || no_array(FILE, address);
         if let [Segment::Field(field), Segment::Index(index)] = address.segments()
             && field == "vertex_arrays"
         {
-            let raw = self
-                .layout
-                .vertex_arrays
-                .get(as_usize(*index))
-                .ok_or_else(absent)?;
-            return Ok(
-                self.vertex_array_entry(as_usize(*index), &VertexArray::new(&self.layout, &raw))
-            );
+            let index = as_usize(*index);
+            let array = self.vertex_array_at(index)?;
+            return Ok(self.vertex_array_entry(index, &array));
         }
-        self.table_entries()
-            .into_iter()
+        let mut entries = self.table_entries().into_iter();
+        entries
             .find(|entry| entry.address == *address)
-            .ok_or_else(absent)
+            .ok_or_else(|| no_array(FILE, address))
+    }
+
+    fn vertex_array_at(&self, index: usize) -> Result<VertexArray> {
+        match self.layout.vertex_arrays.get(index) {
+            Some(raw) => Ok(VertexArray::new(&self.layout, &raw)),
+            None => Err(no_array(FILE, &vertex_array_address(index))),
+        }
     }
 
     fn vertex_array_entry(&self, index: usize, array: &VertexArray) -> ArrayEntry {
         let model = self.clone();
-        let read = move || {
-            model
-                .vertex_array(index)
-                .map(crate::mesh::Attribute::into_bytes)
-        };
+        let read = move || Ok(model.vertex_array(index)?.into_bytes());
+        let address = vertex_array_address(index);
         let element = (array.format, vec![array.size.into()]);
-        let entry = ArrayEntry::of_bytes(
-            vertex_array_address(index),
-            array.range.clone(),
-            element,
-            Arc::new(read),
-        );
+        let entry = ArrayEntry::of_bytes(address, array.range.clone(), element, Arc::new(read));
+        let entry = entry.with_count(as_u64(self.vertex_count()));
         ArrayEntry {
             name: array.semantic(0).to_string(),
             ..entry
         }
-        .with_count(as_u64(self.vertex_count()))
     }
 
     /// The arrays that are no vertex arrays.
     fn table_entries(&self) -> Vec<ArrayEntry> {
-        let (layout, sections) = (&self.layout, &self.layout.sections);
-        let model = || self.clone();
+        let sections = &self.layout.sections;
         let mut entries = Vec::new();
         let triangles = as_u64(self.triangle_count());
         if triangles > 0 {
-            let model = model();
+            let model = self.clone();
             let read = move || model.triangles();
-            let entry = ArrayEntry::new(
-                Address::field("triangles"),
-                sections.triangles.clone(),
-                read,
-            );
+            let address = Address::field("triangles");
+            let entry = ArrayEntry::new(address, sections.triangles.clone(), read);
             entries.push(entry.with_count(triangles));
         }
         if !sections.adjacency.is_empty() {
-            let (model, address) = (model(), Address::field("adjacency"));
+            let model = self.clone();
+            let address = Address::field("adjacency");
             let absent = no_array(FILE, &address);
             let read = move || model.adjacency()?.ok_or_else(|| absent.clone());
-            entries.push(
-                ArrayEntry::new(address, sections.adjacency.clone(), read).with_count(triangles),
-            );
+            let entry = ArrayEntry::new(address, sections.adjacency.clone(), read);
+            entries.push(entry.with_count(triangles));
         }
         if self.joint_count() > 0 {
-            let model = model();
+            let model = self.clone();
             let read = move || {
-                Ok(Array::from_vec(
-                    model.joints().map(|joint| joint.trs.to_array()).collect(),
-                ))
+                let joints = model.joints().map(|joint| joint.trs.to_array());
+                Ok(Array::from_vec(joints.collect()))
             };
-            let entry = ArrayEntry::new(Address::field("joints"), sections.joints.clone(), read);
-            let entry = entry.stored_as(Codec::Stored, Encoding::Fields);
-            entries.push(entry.with_count(as_u64(layout.joints.len())));
+            let address = Address::field("joints");
+            let entry = ArrayEntry::new(address, sections.joints.clone(), read)
+                .stored_as(Codec::Stored, Encoding::Fields)
+                .with_count(as_u64(self.joint_count()));
+            entries.push(entry);
         }
         let frames = self.frames();
-        if !frames.is_empty() && frames.pose_count() > 0 {
+        let frame_count = u64::from(frames.len());
+        let pose_count = as_u64(frames.pose_count());
+        if frame_count > 0 && pose_count > 0 {
+            let address = Address::field("frames");
             let range = self.animation.sections.frames.clone();
-            let element = (Scalar::F32, vec![as_u64(frames.pose_count()), 10]);
-            let count = u64::from(frames.len());
-            let entry =
-                ArrayEntry::of_bytes(Address::field("frames"), range, element, Arc::new(frames));
-            entries.push(
-                entry
-                    .stored_as(Codec::Stored, Encoding::Channels)
-                    .with_count(count),
-            );
+            let element = (Scalar::F32, vec![pose_count, 10]);
+            let entry = ArrayEntry::of_bytes(address, range, element, Arc::new(frames))
+                .stored_as(Codec::Stored, Encoding::Channels)
+                .with_count(frame_count);
+            entries.push(entry);
         }
         let bounds = &self.animation.sections.bounds;
         if !bounds.is_empty() {
-            let (model, address) = (model(), Address::field("bounds"));
+            let model = self.clone();
+            let address = Address::field("bounds");
             let absent = no_array(FILE, &address);
             let read = move || model.bounds()?.ok_or_else(|| absent.clone());
             let entry = ArrayEntry::new(address, bounds.clone(), read);
-            entries.push(entry.with_count(u64::from(self.frames().len())));
+            entries.push(entry.with_count(frame_count));
         }
         entries
     }
@@ -151,15 +129,46 @@ impl Model {
             ]
         });
         let joints = (0..).zip(self.joints()).map(|(index, joint)| {
-            (
-                Address::field("joints").index(index).then("name"),
-                joint.name,
-            )
+            let address = Address::field("joints").index(index).then("name");
+            (address, joint.name)
         });
-        let anims = (0..)
-            .zip(self.anims())
-            .map(|(index, anim)| (Address::field("anims").index(index).then("name"), anim.name));
+        let anims = (0..).zip(self.anims()).map(|(index, anim)| {
+            let address = Address::field("anims").index(index).then("name");
+            (address, anim.name)
+        });
         Box::new(meshes.chain(joints).chain(anims).map(Ok))
+    }
+}
+
+/// Lists the vertex arrays of a model, which may share their bytes.
+struct VertexArrayLister {
+    model: Model,
+    /// The index of the first vertex array with these bytes and elements.
+    known: HashMap<StoredArray, usize>,
+}
+
+/// The bytes of a vertex array, and how its elements are stored in them.
+#[derive(PartialEq, Eq, Hash)]
+struct StoredArray {
+    range: Range<u64>,
+    format: Scalar,
+    size: u32,
+}
+
+impl VertexArrayLister {
+    fn entry(&mut self, index: usize) -> Result<ArrayEntry> {
+        let array = self.model.vertex_array_at(index)?;
+        let mut entry = self.model.vertex_array_entry(index, &array);
+        let stored = StoredArray {
+            range: array.range,
+            format: array.format,
+            size: array.size,
+        };
+        let first = *self.known.entry(stored).or_insert(index);
+        if first < index {
+            entry.same_as = Some(vertex_array_address(first));
+        }
+        Ok(entry)
     }
 }
 
@@ -173,24 +182,24 @@ impl ReadArray for Frames {
     fn pieces(&self, each: &mut dyn FnMut(&[u8])) -> Result<()> {
         const POSES: usize = 4096;
         let poses = self.pose_count().max(1);
-        let step = POSES.checked_div(poses).unwrap_or(0).max(1);
-        let mut out = vec![Trs::default(); step.saturating_mul(poses)];
+        let frames = POSES.checked_div(poses).unwrap_or(0).max(1);
+        let mut out = vec![Trs::default(); frames.saturating_mul(poses)];
         let mut bytes = Vec::new();
-        for first in (0..self.len()).step_by(step) {
-            let end = u64::from(first)
-                .saturating_add(as_u64(step))
-                .min(self.len().into());
-            let end = u32::try_from(end).unwrap_or(u32::MAX);
+        let step = u32::try_from(frames).unwrap_or(u32::MAX);
+        let mut first = 0_u32;
+        while first < self.len() {
+            let end = first.saturating_add(step).min(self.len());
             let count = as_usize(end.saturating_sub(first)).saturating_mul(poses);
             let part = out.get_mut(..count).unwrap_or_default();
             self.read_range_into(first..end, part)?;
             bytes.clear();
-            bytes.extend(
-                part.iter()
-                    .flat_map(|trs| trs.to_array())
-                    .flat_map(f32::to_le_bytes),
-            );
+            for trs in &*part {
+                for number in trs.to_array() {
+                    bytes.extend_from_slice(&number.to_le_bytes());
+                }
+            }
             each(&bytes);
+            first = end;
         }
         Ok(())
     }

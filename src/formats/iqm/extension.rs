@@ -5,14 +5,13 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use zerocopy::little_endian::U32;
 
 use super::layout::ExtensionNode;
 use super::model::Model;
 use super::names::Names;
 use super::raw;
 use super::rules::FILE;
-use super::tables::{Row, rows, table};
+use super::tables::{Field, Row, rows, table};
 use crate::bytes::{Array, Text};
 use crate::limits::Meter;
 use crate::num::{Span, decimal, size_u64, span};
@@ -114,6 +113,16 @@ pub struct FteMeshSkin {
     pub interval: f32,
 }
 
+impl FteMeshSkin {
+    fn new(stored: raw::FteMeshSkin) -> Self {
+        Self {
+            firstframe: stored.firstframe.get(),
+            countframes: stored.countframes.get(),
+            interval: stored.interval.get(),
+        }
+    }
+}
+
 impl Model {
     /// The extensions, in the order of the list.
     pub fn extensions(&self) -> impl ExactSizeIterator<Item = Extension> + '_ {
@@ -132,19 +141,25 @@ impl Model {
     ///
     /// Returns an error if the file cannot be read.
     pub fn extension(&self, name: impl AsRef<[u8]>) -> Result<Option<Bytes>> {
-        let node = self.extension_node(name.as_ref());
-        node.map(|node| self.layout().source.get(node.data.clone(), "iqmextension"))
-            .transpose()
+        let Some(node) = self.extension_node(name.as_ref()) else {
+            return Ok(None);
+        };
+        let data = self
+            .layout()
+            .source
+            .get(node.data.clone(), "iqmextension")?;
+        Ok(Some(data))
     }
 
     fn extension_node(&self, name: &[u8]) -> Option<&ExtensionNode> {
-        let named = |node: &&ExtensionNode| {
-            self.layout()
-                .text_at(node.name)
-                .as_bytes()
-                .eq_ignore_ascii_case(name)
-        };
-        self.layout().extensions.iter().find(named)
+        let layout = self.layout();
+        for node in &layout.extensions {
+            let found = layout.text_at(node.name);
+            if found.as_bytes().eq_ignore_ascii_case(name) {
+                return Some(node);
+            }
+        }
+        None
     }
 
     /// `FTE_MESH`: one element per mesh; `Ok(None)` if the file does not have the extension.
@@ -159,11 +174,8 @@ impl Model {
         let Some(node) = self.extension_node(b"FTE_MESH") else {
             return Ok(None);
         };
-        let expected = self
-            .layout()
-            .meshes
-            .len_u64()
-            .saturating_mul(size_u64::<raw::FteMesh>());
+        let meshes = self.layout().meshes.len_u64();
+        let expected = meshes.saturating_mul(size_u64::<raw::FteMesh>());
         if node.data.length() != expected {
             return Ok(None);
         }
@@ -189,21 +201,17 @@ impl Model {
         };
         let events = table::<raw::FteEvent>(&self.layout().source, &node.data, "FTE_EVENT")?;
         let mut names = self.names();
-        let event = |(row, event): (Row, raw::FteEvent)| {
-            let evdata = names.look(row.field("FTE_EVENT.evdata", 12, event.evdata))?;
-            let (anim, timestamp, evcode) =
-                (event.anim.get(), event.timestamp.get(), event.evcode.get());
-            Ok(FteEvent {
-                anim,
-                timestamp,
-                evcode,
-                evdata,
-            })
-        };
-        rows("", &node.data, events.iter())
-            .map(event)
-            .collect::<Result<_>>()
-            .map(Some)
+        let mut all = Vec::new();
+        for (row, event) in rows("", &node.data, events.iter()) {
+            let evdata = row.field("FTE_EVENT.evdata", 12, event.evdata);
+            all.push(FteEvent {
+                anim: event.anim.get(),
+                timestamp: event.timestamp.get(),
+                evcode: event.evcode.get(),
+                evdata: names.look(evdata)?,
+            });
+        }
+        Ok(Some(all))
     }
 
     /// `FTE_SKINS`; `Ok(None)` if the file does not have it.
@@ -219,83 +227,64 @@ impl Model {
         let source = &self.layout().source;
         // Two lengths are stored: the length of the data, and two counts in it.
         let head = span(node.data.start, size_u64::<raw::FteSkins>());
-        let numskins = span(
-            head.end,
-            self.layout()
-                .meshes
-                .len_u64()
-                .saturating_mul(size_u64::<u32>()),
-        );
+        let meshes = self.layout().meshes.len_u64();
+        let numskins = span(head.end, meshes.saturating_mul(size_u64::<u32>()));
         if numskins.end > node.data.end {
-            let error = FILE
-                .at(node.node.part(4, 4))
-                .malformed("iqmextension.num_data");
+            let place = FILE.at(node.node.part(4, 4));
+            let error = place.malformed("iqmextension.num_data");
             let needed = decimal(numskins.end.saturating_sub(head.start));
             let expected = format!("at least {needed} bytes of FTE_SKINS");
             return Err(error.expected(expected).found(node.data.length()));
         }
-        let raw::FteSkins {
-            numskinframes,
-            nummeshskins,
-        } = source.read_struct(head.start, "FTE_SKINS")?;
-        let run = |start: u64, (what, field, count): (&'static str, u64, U32), size: u64| {
-            let room = node
-                .data
-                .end
-                .saturating_sub(start)
-                .checked_div(size)
-                .unwrap_or(0);
-            let count = u64::from(count.get());
-            if count <= room {
-                return Ok(span(start, count.saturating_mul(size)));
-            }
-            let expected = format!(
-                "at most {}, for which there is room in the extension",
-                decimal(room)
-            );
-            let error = FILE
-                .at(head.part(field, 4))
-                .malformed(what)
-                .expected(expected);
-            Err(error.found(count))
+        let counts: raw::FteSkins = source.read_struct(head.start, "FTE_SKINS")?;
+        let row = Row {
+            start: head.start,
+            table: "",
+            index: 0,
         };
-        let frame_count = ("FTE_SKINS.numskinframes", 0, numskinframes);
-        let frames = run(numskins.end, frame_count, size_u64::<raw::FteSkinFrame>())?;
-        let skin_count = ("FTE_SKINS.nummeshskins", 4, nummeshskins);
-        let skins = run(frames.end, skin_count, size_u64::<raw::FteMeshSkin>())?;
+        let count = row.field("FTE_SKINS.numskinframes", 0, counts.numskinframes);
+        let size = size_u64::<raw::FteSkinFrame>();
+        let frames = counted_part(numskins.end..node.data.end, count, size)?;
+        let count = row.field("FTE_SKINS.nummeshskins", 4, counts.nummeshskins);
+        let size = size_u64::<raw::FteMeshSkin>();
+        let skins = counted_part(frames.end..node.data.end, count, size)?;
 
-        let stored_frames = table::<raw::FteSkinFrame>(source, &frames, "FTE_SKINS")?;
+        let stored_frames: Array<raw::FteSkinFrame> = table(source, &frames, "FTE_SKINS")?;
         let mut names = self.names();
-        let frame = |(row, frame): (Row, raw::FteSkinFrame)| {
-            Ok(FteSkinFrame {
-                material: names.look(row.field("FTE_SKINS.material", 0, frame.material))?,
-                shadertext: names.look(row.field("FTE_SKINS.shadertext", 4, frame.shadertext))?,
-            })
-        };
-        let skin = |skin: raw::FteMeshSkin| FteMeshSkin {
-            firstframe: skin.firstframe.get(),
-            countframes: skin.countframes.get(),
-            interval: skin.interval.get(),
-        };
+        let mut all_frames = Vec::new();
+        let numskins = table(source, &numskins, "FTE_SKINS")?;
+        for (row, frame) in rows("", &frames, stored_frames.iter()) {
+            let material = row.field("FTE_SKINS.material", 0, frame.material);
+            let shadertext = row.field("FTE_SKINS.shadertext", 4, frame.shadertext);
+            all_frames.push(FteSkinFrame {
+                material: names.look(material)?,
+                shadertext: names.look(shadertext)?,
+            });
+        }
+        let stored_skins: Array<raw::FteMeshSkin> = table(source, &skins, "FTE_SKINS")?;
         Ok(Some(FteSkins {
-            numskins: table(source, &numskins, "FTE_SKINS")?,
-            frames: rows("", &frames, stored_frames.iter())
-                .map(frame)
-                .collect::<Result<_>>()?,
-            skins: table(source, &skins, "FTE_SKINS")?
-                .iter()
-                .map(skin)
-                .collect(),
+            numskins,
+            frames: all_frames,
+            skins: stored_skins.iter().map(FteMeshSkin::new).collect(),
         }))
     }
 
     /// Names of an extension, which opening has not checked.
     fn names(&self) -> Names<'_> {
         let layout = self.layout();
-        Names::new(
-            &layout.text,
-            layout.header.filesize.get(),
-            &self.options.limits,
-        )
+        let filesize = layout.header.filesize.get();
+        Names::new(&layout.text, filesize, &self.options.limits)
     }
+}
+
+/// The bytes of `count` elements of `size` bytes at the beginning of `bytes`.
+fn counted_part(bytes: Range<u64>, count: Field, size: u64) -> Result<Range<u64>> {
+    let max = bytes.length().checked_div(size).unwrap_or(0);
+    let wanted = u64::from(count.value);
+    if wanted <= max {
+        return Ok(span(bytes.start, wanted.saturating_mul(size)));
+    }
+    let max = decimal(max);
+    let expected = format!("at most {max}, for which there is room in the extension");
+    Err(count.malformed().expected(expected).found(wanted))
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use zerocopy::FromBytes;
 use zerocopy::little_endian::{F32, U16};
 
-use super::model::Model;
+use super::layout::Layout;
 use super::pose::{Trs, synthesised_w};
+use super::raw;
 use super::rules::FILE;
-use super::skeleton::Joint;
 use super::tables::Poses;
 use crate::bytes::Source;
 use crate::limits::Meter;
@@ -82,30 +82,30 @@ const NO_WINDOW: usize = usize::MAX;
 const NOTHING: f32 = -0.0;
 
 impl Frames {
-    pub(crate) fn new(model: &Model) -> Self {
-        let layout = &model.animation;
-        let stride = u64::from(layout.header.num_framechannels.get()).saturating_mul(2);
-        let section = layout.sections.frames.clone();
-        let frames = layout.header.num_frames.get();
-        let stored = Channels::of(&layout.poses);
-        let poses = match &model.order {
-            None => stored,
-            Some(order) => {
-                let own = |(pose, joint): (&Option<u32>, Joint)| {
-                    let pose = pose.and_then(|pose| stored.get(as_usize(pose)));
-                    pose.copied()
-                        .unwrap_or_else(|| Channels::constant(joint.trs))
-                };
-                order.iter().zip(model.joints()).map(own).collect()
-            }
-        };
+    /// The frames of a file, with its poses in the order of the file.
+    pub(crate) fn new(layout: &Layout, options: Options) -> Self {
         Self {
             source: layout.source.clone(),
-            section,
-            frames,
-            stride,
-            poses,
-            options: model.options,
+            section: layout.sections.frames.clone(),
+            frames: layout.header.num_frames.get(),
+            stride: u64::from(layout.header.num_framechannels.get()).saturating_mul(2),
+            poses: Channels::of(&layout.poses),
+            options,
+        }
+    }
+
+    /// These frames with a pose for each joint: the one that `order` has, or a constant one.
+    pub(crate) fn in_order(self, order: &[Option<u32>], joints: impl Iterator<Item = Trs>) -> Self {
+        let poses = order.iter().zip(joints).map(|(pose, joint)| {
+            let stored = pose.and_then(|pose| self.poses.get(as_usize(pose)));
+            match stored {
+                Some(channels) => *channels,
+                None => Channels::constant(joint),
+            }
+        });
+        Self {
+            poses: poses.collect(),
+            ..self
         }
     }
 
@@ -188,8 +188,9 @@ impl Frames {
         self.source
             .require(std::slice::from_ref(&stored), "frames[]")?;
         let meter = Meter::of_part(&self.options.limits, &stored);
-        let out = meter.vec(stored.length(), count, "frames[]");
-        let mut out = out.map_err(|error| FILE.locate(error))?;
+        let mut out = meter
+            .vec(stored.length(), count, "frames[]")
+            .map_err(|error| FILE.locate(error))?;
         self.read_range_into(0..self.frames, &mut out)?;
         Ok(out)
     }
@@ -236,17 +237,14 @@ impl Frames {
     fn bytes(&self, frames: Range<u32>) -> Result<Range<u64>> {
         if frames.start > frames.end || frames.end > self.frames {
             let error = FILE.out_of_range("frame");
+            let expected = format!("within 0..{}", decimal(self.frames));
             let found = format!("{}..{}", decimal(frames.start), decimal(frames.end));
-            return Err(error
-                .expected(format!("within 0..{}", decimal(self.frames)))
-                .found(found));
+            return Err(error.expected(expected).found(found));
         }
-        let at = |frame: u32| {
-            self.section
-                .start
-                .saturating_add(self.stride.saturating_mul(frame.into()))
-        };
-        Ok(at(frames.start)..at(frames.end))
+        let start = self.stride.saturating_mul(frames.start.into());
+        let end = self.stride.saturating_mul(frames.end.into());
+        let section = self.section.start;
+        Ok(section.saturating_add(start)..section.saturating_add(end))
     }
 
     /// Decodes whole frames; many of them in parallel.
@@ -298,22 +296,26 @@ impl Channels {
         let synthesise_w = matches!(poses, Poses::V1(_));
         let mut first = 0;
         let channels = poses.iter().map(|pose| {
-            let (mut mask, mut ranges) = (
-                pose.channelmask.get(),
-                [pose.channeloffset, pose.channelscale],
-            );
-            if synthesise_w {
-                // The three scales move up by one, to make room for w.
-                mask = (mask & 0x3f) | ((mask & 0x1c0) << 1);
-                ranges =
-                    ranges.map(|[a, b, c, x, y, z, d, e, f, w]| [a, b, c, x, y, z, w, d, e, f]);
-            }
-            let [offset, scale] = ranges.map(|range| range.map(F32::get));
-            let channels = Self::new(mask, synthesise_w, first, offset, scale);
+            let channels = Self::of_pose(&pose, synthesise_w, first);
             first = first.saturating_add(channels.stored());
             channels
         });
         channels.collect()
+    }
+
+    /// The channels of a pose, before which a frame has `first` channels of other poses.
+    fn of_pose(pose: &raw::Pose, synthesise_w: bool, first: usize) -> Self {
+        let mut mask = pose.channelmask.get();
+        let mut offset = pose.channeloffset.map(F32::get);
+        let mut scale = pose.channelscale.map(F32::get);
+        if synthesise_w {
+            // Translate x y z, rotate x y z, scale x y z: the scales move up by one, so that w
+            // comes before them.
+            mask = (mask & 0b11_1111) | ((mask & 0b1_1100_0000) << 1);
+            offset[6..].rotate_right(1);
+            scale[6..].rotate_right(1);
+        }
+        Self::new(mask, synthesise_w, first, offset, scale)
     }
 
     fn new(
@@ -334,9 +336,11 @@ impl Channels {
         }
         let before = if mask == 0 { 0 } else { mask.trailing_zeros() };
         let is_run = (mask >> before).wrapping_add(1).is_power_of_two();
-        let window = first
-            .checked_sub(as_usize(before))
-            .filter(|_| is_run && exact && !synthesise_w);
+        let window = if is_run && exact && !synthesise_w {
+            first.checked_sub(as_usize(before))
+        } else {
+            None
+        };
         Self {
             mask,
             synthesise_w,
@@ -430,7 +434,6 @@ mod tests {
 
     use super::*;
     use crate::bytes::Array;
-    use crate::formats::iqm::raw;
     use crate::options::Parallelism;
 
     const V2: usize = 10;

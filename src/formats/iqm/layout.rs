@@ -37,11 +37,19 @@ pub(crate) struct Layout {
     pub(crate) sections: Sections,
     pub(crate) findings: Vec<Finding>,
     /// The attributes of views, and which vertex array each is. Made once.
-    pub(crate) attributes: OnceLock<(AttributeList, Arc<[usize]>)>,
+    pub(crate) attributes: OnceLock<ViewAttributes>,
     /// The index of the vertex array of positions. Searched once.
     pub(crate) positions: OnceLock<Option<usize>>,
     /// `true` for each mesh that declares vertices of another mesh. Made once.
     pub(crate) overlaps: OnceLock<Arc<[bool]>>,
+}
+
+/// The attributes of views.
+#[derive(Clone, Debug)]
+pub(crate) struct ViewAttributes {
+    pub(crate) list: AttributeList,
+    /// The index of the vertex array of each attribute.
+    pub(crate) arrays: Arc<[usize]>,
 }
 
 /// The byte ranges of the sections; empty for sections that the file does not have.
@@ -174,10 +182,10 @@ impl Layout {
 impl Sections {
     fn read(header: &raw::Header, version: u32) -> Result<Self> {
         let filesize = header.filesize.get().into();
-        let [joint, pose] = if version == 1 {
-            [size_u64::<raw::JointV1>(), size_u64::<raw::PoseV1>()]
+        let (joint, pose) = if version == 1 {
+            (size_u64::<raw::JointV1>(), size_u64::<raw::PoseV1>())
         } else {
-            [size_u64::<raw::Joint>(), size_u64::<raw::Pose>()]
+            (size_u64::<raw::Joint>(), size_u64::<raw::Pose>())
         };
         let frame = u64::from(header.num_framechannels.get()).saturating_mul(2);
         let h = header;
@@ -273,7 +281,9 @@ fn check_identity(header: &raw::Header, source: &Source) -> Result<()> {
             .expected(format!("at least {header_size}"))
             .found(filesize));
     }
-    if let Some(len) = source.len()?.filter(|len| filesize > *len) {
+    if let Some(len) = source.len()?
+        && len < filesize
+    {
         let error = FILE.error(ErrorKind::Truncated, "file").at(0..filesize);
         let expected = format!("{} bytes (iqmheader.filesize)", decimal(filesize));
         return Err(error.expected(expected).found(len));

@@ -139,13 +139,14 @@ impl Model {
     ///
     /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the model has no such mesh.
     pub fn mesh(&self, index: usize) -> Result<Mesh> {
-        let mesh = self.layout.meshes.get(index).ok_or_else(|| {
-            let error = FILE
-                .out_of_range("mesh")
-                .of(Address::field("meshes").index(as_u64(index)));
-            error.expected(less_than(self.mesh_count())).found(index)
-        })?;
-        Ok(Mesh::new(&self.layout, &mesh))
+        match self.layout.meshes.get(index) {
+            Some(mesh) => Ok(Mesh::new(&self.layout, &mesh)),
+            None => {
+                let address = Address::field("meshes").index(as_u64(index));
+                let error = FILE.out_of_range("mesh").of(address);
+                Err(error.expected(less_than(self.mesh_count())).found(index))
+            }
+        }
     }
 
     /// The number of vertices of all meshes together: elements of each vertex array.
@@ -177,7 +178,11 @@ impl Model {
     /// The frames of all animations.
     #[must_use]
     pub fn frames(&self) -> Frames {
-        Frames::new(self)
+        let stored = Frames::new(&self.animation, self.options);
+        match &self.order {
+            Some(order) => stored.in_order(order, self.joints().map(|joint| joint.trs)),
+            None => stored,
+        }
     }
 
     /// The triangles as stored, with indices that may be out of range.
@@ -203,9 +208,10 @@ impl Model {
     /// Returns an error if the file cannot be read.
     pub fn adjacency(&self) -> Result<Option<Array<[u32; 3]>>> {
         let section = &self.layout.sections.adjacency;
-        optional(section, || {
-            table(&self.layout.source, section, "iqmadjacency[]")
-        })
+        if section.is_empty() {
+            return Ok(None);
+        }
+        table(&self.layout.source, section, "iqmadjacency[]").map(Some)
     }
 
     /// The bounding box and radii of each frame, borrowed from the source; `Ok(None)` if the file has none.
@@ -217,9 +223,10 @@ impl Model {
     /// Returns the errors of reading.
     pub fn bounds(&self) -> Result<Option<Array<[f32; 8]>>> {
         let section = &self.animation.sections.bounds;
-        optional(section, || {
-            table(&self.animation.source, section, "iqmbounds[]")
-        })
+        if section.is_empty() {
+            return Ok(None);
+        }
+        table(&self.animation.source, section, "iqmbounds[]").map(Some)
     }
 
     /// The comment; `Ok(None)` if the file has no comment.
@@ -231,12 +238,11 @@ impl Model {
     /// Returns an error if the file cannot be read.
     pub fn comment(&self) -> Result<Option<Text>> {
         let section = &self.layout.sections.comment;
-        optional(section, || {
-            self.layout
-                .source
-                .get(section.clone(), "comment")
-                .map(Text::new)
-        })
+        if section.is_empty() {
+            return Ok(None);
+        }
+        let text = self.layout.source.get(section.clone(), "comment")?;
+        Ok(Some(Text::new(text)))
     }
 
     /// Deviations from the specification found when opening, by [rule](crate::Rule).
@@ -247,90 +253,75 @@ impl Model {
 
     /// The parts of the file, in the order of the specification. Reads nothing.
     pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
-        let (layout, sections) = (&*self.layout, &self.layout.sections);
-        let header = &layout.header;
-        let item = |address, range: &Range<u64>, counts: &[(&'static str, u64)]| {
-            let (stored, range) = (range.length(), range.clone());
-            Item {
-                address,
-                counts: counts.to_vec(),
-                stored,
-                decoded: None,
-                range,
-            }
-        };
-        let meshes = layout.mesh_rows().map(move |(row, mesh)| {
-            let counts = [
-                ("vertexes", mesh.num_vertexes),
-                ("triangles", mesh.num_triangles),
+        let layout = &*self.layout;
+        let meshes = layout.mesh_rows().map(|(row, mesh)| {
+            let counts = vec![
+                ("vertexes", mesh.num_vertexes.get().into()),
+                ("triangles", mesh.num_triangles.get().into()),
             ];
             let range = span(row.start, size_u64::<raw::Mesh>());
-            item(
-                row.address(),
-                &range,
-                &counts.map(|(name, count)| (name, count.get().into())),
-            )
+            item(row.address(), range, counts)
         });
         let arrays = layout.vertex_array_rows().map(move |(row, array)| {
-            let counts = [
+            let counts = vec![
                 ("vertexes", layout.num_vertexes()),
                 ("components", array.size.get().into()),
             ];
-            item(
-                row.address(),
-                &layout.array_range(&array).unwrap_or_default(),
-                &counts,
-            )
+            let range = layout.array_range(&array).unwrap_or_default();
+            item(row.address(), range, counts)
         });
-        let section = |name, range, counts: &[_]| item(Address::field(name), range, counts);
-        let triangles = [("triangles", u64::from(header.num_triangles.get()))];
-        let [joints, poses] = [layout.joints.len(), layout.poses.len()].map(as_u64);
-        let frames = u64::from(header.num_frames.get());
-        let frame_counts = [
-            ("frames", frames),
-            ("framechannels", header.num_framechannels.get().into()),
-        ];
-        let decoded = Some(
-            frames
-                .saturating_mul(poses)
-                .saturating_mul(size_u64::<Trs>()),
-        );
-        let sections = [
-            section("triangles", &sections.triangles, &triangles),
-            section("adjacency", &sections.adjacency, &triangles),
-            section("joints", &sections.joints, &[("joints", joints)]),
-            section("poses", &sections.poses, &[("poses", poses)]),
-            section(
-                "anims",
-                &sections.anims,
-                &[("anims", layout.anims.len_u64())],
-            ),
-            Item {
-                decoded,
-                ..section("frames", &sections.frames, &frame_counts)
-            },
-            section("bounds", &sections.bounds, &[("frames", frames)]),
-            section(
-                "comment",
-                &sections.comment,
-                &[("bytes", header.num_comment.get().into())],
-            ),
-        ];
         // Frames in which nothing moves take up no bytes.
-        let sections = sections
+        let sections = self
+            .section_items()
             .into_iter()
             .filter(|item| item.stored > 0 || item.decoded > Some(0));
-        let extensions = (0..)
-            .zip(&layout.extensions)
-            .map(move |(index, extension)| {
-                let counts = [("bytes", extension.data.length())];
-                item(
-                    Address::field("extensions").index(index),
-                    &extension.data,
-                    &counts,
-                )
-            });
+        let extensions = (0..).zip(&layout.extensions).map(|(index, extension)| {
+            let address = Address::field("extensions").index(index);
+            let counts = vec![("bytes", extension.data.length())];
+            item(address, extension.data.clone(), counts)
+        });
         meshes.chain(arrays).chain(sections).chain(extensions)
+    }
+
+    /// The sections of the header that are not listed element by element, including empty ones.
+    fn section_items(&self) -> [Item; 8] {
+        let header = &self.layout.header;
+        let sections = &self.layout.sections;
+        let triangles = u64::from(header.num_triangles.get());
+        let joints = as_u64(self.layout.joints.len());
+        let poses = as_u64(self.layout.poses.len());
+        let anims = self.layout.anims.len_u64();
+        let frames = u64::from(header.num_frames.get());
+        let channels = u64::from(header.num_framechannels.get());
+        let bytes = u64::from(header.num_comment.get());
+        let decoded_frames = frames
+            .saturating_mul(poses)
+            .saturating_mul(size_u64::<Trs>());
+        [
+            section(
+                "triangles",
+                &sections.triangles,
+                vec![("triangles", triangles)],
+            ),
+            section(
+                "adjacency",
+                &sections.adjacency,
+                vec![("triangles", triangles)],
+            ),
+            section("joints", &sections.joints, vec![("joints", joints)]),
+            section("poses", &sections.poses, vec![("poses", poses)]),
+            section("anims", &sections.anims, vec![("anims", anims)]),
+            Item {
+                decoded: Some(decoded_frames),
+                ..section(
+                    "frames",
+                    &sections.frames,
+                    vec![("frames", frames), ("framechannels", channels)],
+                )
+            },
+            section("bounds", &sections.bounds, vec![("frames", frames)]),
+            section("comment", &sections.comment, vec![("bytes", bytes)]),
+        ]
     }
 
     /// The meshes.
@@ -355,13 +346,19 @@ impl fmt::Debug for Model {
     }
 }
 
-/// Reads a section that a file may not have.
-fn optional<T>(section: &Range<u64>, read: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
-    if section.is_empty() {
-        Ok(None)
-    } else {
-        read().map(Some)
+/// A part of the file, for listings.
+fn item(address: Address, range: Range<u64>, counts: Vec<(&'static str, u64)>) -> Item {
+    Item {
+        address,
+        counts,
+        stored: range.length(),
+        decoded: None,
+        range,
     }
+}
+
+fn section(name: &'static str, range: &Range<u64>, counts: Vec<(&'static str, u64)>) -> Item {
+    item(Address::field(name), range.clone(), counts)
 }
 
 /// A mesh: a run of vertices, a run of triangles, and a material.

@@ -23,29 +23,35 @@ impl FileText {
 
     /// Returns `true` if the name at an offset is `name`, without searching for its end first.
     pub(crate) fn is_at(&self, offset: u32, name: &[u8]) -> bool {
-        let rest = self
-            .0
-            .get(as_usize(offset)..)
-            .and_then(|rest| rest.strip_prefix(name));
-        rest.is_some_and(|rest| rest.first() == Some(&0))
+        let Some(text) = self.0.get(as_usize(offset)..) else {
+            return false;
+        };
+        match text.strip_prefix(name) {
+            Some(rest) => rest.first() == Some(&0),
+            None => false,
+        }
     }
 }
 
 /// The length of the name at the beginning of these bytes.
 fn end_of_name(bytes: &[u8]) -> usize {
     // Searches a word at a time: names may be long, and are asked for again and again.
-    CStr::from_bytes_until_nul(bytes).map_or(bytes.len(), CStr::count_bytes)
+    match CStr::from_bytes_until_nul(bytes) {
+        Ok(name) => name.count_bytes(),
+        Err(_) => bytes.len(),
+    }
 }
 
-/// Looks at names, which together may have so much text.
+/// Checks names, and limits the length of all names together.
 ///
-/// Names may share text. A small file in which thousands of long ones do would take much time and memory of whoever
-/// looks at each.
+/// Names may share text. A small file in which thousands of long names do would take much time and
+/// memory of callers that read each.
 pub(crate) struct Names<'a> {
     text: &'a Bytes,
-    most: u64,
+    /// The maximum length of all names together.
+    max: u64,
     left: u64,
-    /// The end of the offsets at which names are terminated by a 0 byte: one more than the last one.
+    /// The end of the last name that a 0 byte terminates. Searched once.
     terminated: Option<u64>,
 }
 
@@ -53,14 +59,14 @@ impl<'a> Names<'a> {
     /// Eight times the size of the file, and 1 MiB, as far as the limits allow.
     pub(crate) fn new(text: &'a FileText, filesize: u32, limits: &Limits) -> Self {
         let allowed = Meter::of_part(limits, &span(0, as_u64(text.0.len()))).left();
-        let most = u64::from(filesize)
+        let max = u64::from(filesize)
             .saturating_mul(8)
             .saturating_add(1 << 20)
             .min(allowed);
         Self {
             text: &text.0,
-            most,
-            left: most,
+            max,
+            left: max,
             terminated: None,
         }
     }
@@ -68,27 +74,34 @@ impl<'a> Names<'a> {
     /// Checks a name: its offset must be within the text, and before a 0 byte.
     pub(crate) fn check(&mut self, offset: Field) -> Result<()> {
         self.check_inside(offset)?;
-        let text = self.text;
-        let terminated = *self.terminated.get_or_insert_with(|| {
-            let last = text.iter().rposition(|byte| *byte == 0);
-            last.map_or(0, |last| as_u64(last).saturating_add(1))
-        });
-        if u64::from(offset.value) >= terminated {
-            let error = offset
-                .malformed()
-                .expected("an offset of text that a 0 byte ends");
+        if u64::from(offset.value) >= self.terminated() {
+            let error = offset.malformed();
+            let error = error.expected("an offset of text that a 0 byte ends");
             return Err(error.found(format_args!("{:#x}", offset.value)));
         }
-        self.spend(offset).map(drop)
+        self.spend(offset)?;
+        Ok(())
+    }
+
+    /// The end of the last name that a 0 byte terminates: 0 if there is none.
+    fn terminated(&mut self) -> u64 {
+        if let Some(end) = self.terminated {
+            return end;
+        }
+        let end = match self.text.iter().rposition(|byte| *byte == 0) {
+            Some(last) => as_u64(last).saturating_add(1),
+            None => 0,
+        };
+        self.terminated = Some(end);
+        end
     }
 
     /// The name at an offset, which must be within the text.
     pub(crate) fn look(&mut self, offset: Field) -> Result<Text> {
         self.check_inside(offset)?;
-        let (start, length) = (as_usize(offset.value), self.spend(offset)?);
-        Ok(Text::new(
-            self.text.slice(start..start.saturating_add(length)),
-        ))
+        let start = as_usize(offset.value);
+        let end = start.saturating_add(self.spend(offset)?);
+        Ok(Text::new(self.text.slice(start..end)))
     }
 
     fn check_inside(&self, offset: Field) -> Result<()> {
@@ -97,10 +110,8 @@ impl<'a> Names<'a> {
             return Ok(());
         }
         let expected = format!("an offset below {len:#x} (num_text)");
-        Err(offset
-            .malformed()
-            .expected(expected)
-            .found(format_args!("{:#x}", offset.value)))
+        let error = offset.malformed().expected(expected);
+        Err(error.found(format_args!("{:#x}", offset.value)))
     }
 
     /// Returns the length of the name at an offset, and counts it.
@@ -112,6 +123,6 @@ impl<'a> Names<'a> {
             return Ok(length);
         }
         let error = offset.error(ErrorKind::LimitExceeded);
-        Err(error.above(self.most, "bytes of all names together", None))
+        Err(error.above(self.max, "bytes of all names together", None))
     }
 }

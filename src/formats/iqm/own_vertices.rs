@@ -7,7 +7,6 @@ use super::model::run;
 use super::raw;
 use crate::bytes::{Array, Source};
 use crate::limits::Meter;
-use crate::mesh::UsedVertices;
 use crate::num::{Span, as_u64, as_usize};
 use crate::report::Result;
 
@@ -28,16 +27,6 @@ impl OwnVertices {
         }
     }
 
-    /// Returns the vertices that triangles use, and the triangles with indices into that list.
-    pub(super) fn used_by(corners: &Array<u32>, meter: &Meter) -> Result<(Self, Array<u32>)> {
-        let stored = as_u64(corners.as_bytes().len());
-        let used = UsedVertices::of(corners.iter(), corners.len_u64(), stored, meter)?;
-        Ok((
-            Self::List(used.vertices.into()),
-            Array::from_vec(used.indices),
-        ))
-    }
-
     /// Reads the elements of these vertices from a vertex array at a range of the source.
     pub(super) fn read(
         &self,
@@ -46,8 +35,7 @@ impl OwnVertices {
         size: usize,
         meter: &Meter,
     ) -> Result<bytes::Bytes> {
-        const WHAT: &str = "vertex array";
-        let list = match self {
+        match self {
             Self::Range(vertices) => {
                 let range = elements(array, vertices, size);
                 // Vertex arrays may overlap, so that all of them are more than the file.
@@ -55,55 +43,80 @@ impl OwnVertices {
                     meter.count_read(&range);
                     meter.take(range.length(), WHAT)?.keep();
                 }
-                return source.get(range, WHAT);
+                source.get(range, WHAT)
             }
-            Self::List(list) => list,
-        };
-        let runs = runs(list, size);
-        runs.clone()
-            .for_each(|run| meter.count_read(&elements(array, &span(run), size)));
-        let stored = as_u64(list.len()).saturating_mul(as_u64(size));
-        let mut out: Vec<u8> = meter.vec(stored, stored, WHAT)?;
-        let mut places = out.chunks_exact_mut(size.max(1));
-        source.want(
-            runs.clone().map(|run| elements(array, &span(run), size)),
-            WHAT,
-        )?;
-        for run in runs {
-            let vertices = span(run);
-            let bytes = source.get(elements(array, &vertices, size), WHAT)?;
-            for (vertex, place) in run.iter().zip(&mut places) {
-                let at = as_usize(vertex.saturating_sub(vertices.start)).saturating_mul(size);
-                if let Some(element) = bytes.get(at..at.saturating_add(size)) {
-                    place.copy_from_slice(element);
-                }
+            Self::List(list) => read_list(list, source, array, size, meter),
+        }
+    }
+}
+
+/// The name of the bytes in errors.
+const WHAT: &str = "vertex array";
+
+/// Copies the elements of vertices, in ascending order, out of a vertex array at a range of the
+/// source.
+fn read_list(
+    list: &[u32],
+    source: &Source,
+    array: &Range<u64>,
+    size: usize,
+    meter: &Meter,
+) -> Result<bytes::Bytes> {
+    let runs = runs(list, size);
+    for run in runs.clone() {
+        meter.count_read(&elements(array, &span(run), size));
+    }
+    let stored = as_u64(list.len()).saturating_mul(as_u64(size));
+    let mut out: Vec<u8> = meter.vec(stored, stored, WHAT)?;
+    let ranges = runs.clone().map(|run| elements(array, &span(run), size));
+    source.want(ranges, WHAT)?;
+    let mut copies = out.chunks_exact_mut(size.max(1));
+    for run in runs {
+        let vertices = span(run);
+        let bytes = source.get(elements(array, &vertices, size), WHAT)?;
+        for (vertex, copy) in run.iter().zip(&mut copies) {
+            let start = as_usize(vertex.saturating_sub(vertices.start)).saturating_mul(size);
+            if let Some(element) = bytes.get(start..start.saturating_add(size)) {
+                copy.copy_from_slice(element);
             }
         }
-        Ok(out.into())
     }
+    Ok(out.into())
+}
+
+/// The vertices that a mesh declares.
+struct DeclaredVertices {
+    mesh: usize,
+    range: Range<u32>,
 }
 
 /// Returns `true` for each mesh whose range of vertices overlaps the range of another mesh.
 pub(super) fn overlaps(meshes: &Array<raw::Mesh>) -> Arc<[bool]> {
-    let range = |mesh: raw::Mesh| run(mesh.first_vertex.get(), mesh.num_vertexes.get());
-    let mut ranges: Vec<(usize, Range<u32>)> = meshes.iter().map(range).enumerate().collect();
-    ranges.retain(|(_, range)| !range.is_empty());
-    ranges.sort_unstable_by_key(|(_, range)| range.start);
+    let mut declared = Vec::with_capacity(meshes.len());
+    for (mesh, raw) in meshes.iter().enumerate() {
+        let range = run(raw.first_vertex.get(), raw.num_vertexes.get());
+        if !range.is_empty() {
+            declared.push(DeclaredVertices { mesh, range });
+        }
+    }
+    declared.sort_unstable_by_key(|declared| declared.range.start);
     let mut overlaps = vec![false; meshes.len()];
-    let mut mark = |mesh: usize| {
-        if let Some(overlaps) = overlaps.get_mut(mesh) {
-            *overlaps = true;
-        }
-    };
     // The mesh whose range ends last, of those before.
-    let mut last: Option<(usize, u32)> = None;
-    for (mesh, range) in ranges {
-        if let Some((other, _)) = last.filter(|(_, end)| range.start < *end) {
-            mark(mesh);
-            mark(other);
+    let mut last: Option<&DeclaredVertices> = None;
+    for own in &declared {
+        let Some(before) = last else {
+            last = Some(own);
+            continue;
+        };
+        if own.range.start < before.range.end {
+            for mesh in [own.mesh, before.mesh] {
+                if let Some(overlaps) = overlaps.get_mut(mesh) {
+                    *overlaps = true;
+                }
+            }
         }
-        if last.is_none_or(|(_, end)| range.end > end) {
-            last = Some((mesh, range.end));
+        if own.range.end > before.range.end {
+            last = Some(own);
         }
     }
     overlaps.into()
@@ -113,27 +126,25 @@ pub(super) fn overlaps(meshes: &Array<raw::Mesh>) -> Arc<[bool]> {
 /// would multiply the number of meshes by the number of vertices.
 fn runs(vertices: &[u32], size: usize) -> impl Iterator<Item = &[u32]> + Clone {
     const GAP: u64 = 4 << 10;
-    let is_near =
-        move |a: &u32, b: &u32| u64::from(b.saturating_sub(*a)).saturating_mul(as_u64(size)) <= GAP;
-    vertices.chunk_by(is_near)
+    vertices.chunk_by(move |a, b| {
+        let vertices_between = u64::from(b.saturating_sub(*a));
+        vertices_between.saturating_mul(as_u64(size)) <= GAP
+    })
 }
 
 /// The range from the first to the last of ascending vertices.
 fn span(vertices: &[u32]) -> Range<u32> {
     let first = vertices.first().copied().unwrap_or_default();
-    first
-        ..vertices
-            .last()
-            .copied()
-            .unwrap_or_default()
-            .saturating_add(1)
+    let last = vertices.last().copied().unwrap_or_default();
+    first..last.saturating_add(1)
 }
 
 /// The bytes of vertices in a vertex array.
 fn elements(array: &Range<u64>, vertices: &Range<u32>, size: usize) -> Range<u64> {
-    let [first, end] =
-        [vertices.start, vertices.end].map(|vertex| u64::from(vertex).saturating_mul(as_u64(size)));
-    array.part(first, end.saturating_sub(first))
+    let size = as_u64(size);
+    let start = u64::from(vertices.start).saturating_mul(size);
+    let end = u64::from(vertices.end).saturating_mul(size);
+    array.part(start, end.saturating_sub(start))
 }
 
 #[cfg(test)]

@@ -93,8 +93,10 @@ impl Trs {
     /// Translation, rotation and scale, in this order.
     #[must_use]
     pub fn to_array(self) -> [f32; 10] {
-        let ([a, b, c], [d, e, f, g], [h, i, j]) = (self.translate, self.rotate, self.scale);
-        [a, b, c, d, e, f, g, h, i, j]
+        let [tx, ty, tz] = self.translate;
+        let [x, y, z, w] = self.rotate;
+        let [sx, sy, sz] = self.scale;
+        [tx, ty, tz, x, y, z, w, sx, sy, sz]
     }
 
     /// The matrix of this transformation.
@@ -114,9 +116,12 @@ impl Trs {
         ];
         let [sx, sy, sz] = self.scale;
         let [x, y, z] = self.translate;
-        let row = |[a, b, c]: [f32; 3], d| [a * sx, b * sy, c * sz, d];
-        let [a, b, c] = rotation;
-        [row(a, x), row(b, y), row(c, z)]
+        let [[a, b, c], [d, e, f], [g, h, i]] = rotation;
+        [
+            [a * sx, b * sy, c * sz, x],
+            [d * sx, e * sy, f * sz, y],
+            [g * sx, h * sy, i * sz, z],
+        ]
     }
 
     /// Interpolates between two poses of a joint: 0 is `self`, 1 is `other`.
@@ -124,12 +129,10 @@ impl Trs {
     /// Translation and scale are interpolated linearly, the rotation along the shorter arc (slerp); it has length 1.
     #[must_use]
     pub fn interpolate(self, other: Self, fraction: f32) -> Self {
-        let mix =
-            |a: [f32; 3], b: [f32; 3]| std::array::from_fn(|i| lerp(at(a, i), at(b, i), fraction));
         Self {
-            translate: mix(self.translate, other.translate),
+            translate: lerp(self.translate, other.translate, fraction),
             rotate: slerp(normalize(self.rotate), normalize(other.rotate), fraction),
-            scale: mix(self.scale, other.scale),
+            scale: lerp(self.scale, other.scale, fraction),
         }
     }
 }
@@ -151,18 +154,26 @@ pub fn multiply(outer: &Matrix, inner: &Matrix) -> Matrix {
 #[must_use]
 pub fn invert(matrix: &Matrix) -> Matrix {
     let [a, b, c] = *matrix;
-    let column = |i: usize| {
-        let [x, y, z] = [at(a, i), at(b, i), at(c, i)];
-        let squared = x * x + y * y + z * z;
-        let scaled = if squared > 0.0 {
-            [x / squared, y / squared, z / squared]
-        } else {
-            [0.0; 3]
-        };
-        let [x, y, z] = scaled;
-        [x, y, z, -(x * a[3] + y * b[3] + z * c[3])]
+    // Each row of the inverse is a column of the rotation, divided by the square of its length,
+    // which is the scale.
+    [
+        inverse_row([a[0], b[0], c[0]], [a[3], b[3], c[3]]),
+        inverse_row([a[1], b[1], c[1]], [a[3], b[3], c[3]]),
+        inverse_row([a[2], b[2], c[2]], [a[3], b[3], c[3]]),
+    ]
+}
+
+/// A row of an inverse matrix, from a column of the matrix and its translation.
+fn inverse_row(column: [f32; 3], translate: [f32; 3]) -> [f32; 4] {
+    let [x, y, z] = column;
+    let squared = x * x + y * y + z * z;
+    let [x, y, z] = if squared > 0.0 {
+        [x / squared, y / squared, z / squared]
+    } else {
+        [0.0; 3]
     };
-    [column(0), column(1), column(2)]
+    let [tx, ty, tz] = translate;
+    [x, y, z, -(x * tx + y * ty + z * tz)]
 }
 
 /// The w that version 1 does not store.
@@ -189,15 +200,19 @@ fn dot(a: [f32; 4], b: [f32; 4]) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
 }
 
-fn lerp(a: f32, b: f32, fraction: f32) -> f32 {
-    a * (1.0 - fraction) + b * fraction
+/// Linear interpolation.
+fn lerp<const N: usize>(a: [f32; N], b: [f32; N], fraction: f32) -> [f32; N] {
+    std::array::from_fn(|i| at(a, i) * (1.0 - fraction) + at(b, i) * fraction)
 }
 
+/// Spherical linear interpolation between two quaternions of length 1, along the shorter arc
+/// (Shoemake, "Animating Rotation with Quaternion Curves", 1985).
 fn slerp(a: [f32; 4], b: [f32; 4], fraction: f32) -> [f32; 4] {
-    /// Cosine of an angle so small that its sine has lost most of its digits.
+    /// The cosine of an angle so small that its sine has lost most of its digits: linear
+    /// interpolation is then as good.
     const NEARLY_EQUAL: f32 = 0.9995;
     let cosine = dot(a, b);
-    // A quaternion and its negative are the same rotation; the nearer one is the shorter way.
+    // A quaternion and its negative are the same rotation; the nearer one gives the shorter arc.
     let b = if cosine < 0.0 {
         b.map(|component| -component)
     } else {
@@ -205,12 +220,14 @@ fn slerp(a: [f32; 4], b: [f32; 4], fraction: f32) -> [f32; 4] {
     };
     let cosine = cosine.abs();
     if cosine > NEARLY_EQUAL {
-        return normalize(std::array::from_fn(|i| lerp(at(a, i), at(b, i), fraction)));
+        return normalize(lerp(a, b, fraction));
     }
     let angle = cosine.acos();
-    let [from, to] = [((1.0 - fraction) * angle).sin(), (fraction * angle).sin()];
+    let from = ((1.0 - fraction) * angle).sin();
+    let to = (fraction * angle).sin();
+    let sine = angle.sin();
     normalize(std::array::from_fn(|i| {
-        (at(a, i) * from + at(b, i) * to) / angle.sin()
+        (at(a, i) * from + at(b, i) * to) / sine
     }))
 }
 

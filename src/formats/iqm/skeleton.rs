@@ -127,11 +127,16 @@ impl Skeleton {
         };
         for joint in joints {
             let local = joint.trs.normalized().to_matrix();
-            let of_parent = |matrices: &[Matrix]| parent_matrix(joint.parent?, matrices);
-            let bind = of_parent(&this.bind).map_or(local, |parent| multiply(&parent, &local));
+            let parent = joint.parent.map(as_usize);
+            let bind = match parent.and_then(|parent| this.bind.get(parent)) {
+                Some(parent) => multiply(parent, &local),
+                None => local,
+            };
             let inverse = invert(&local);
-            let inverse =
-                of_parent(&this.inverse_bind).map_or(inverse, |parent| multiply(&inverse, &parent));
+            let inverse = match parent.and_then(|parent| this.inverse_bind.get(parent)) {
+                Some(parent) => multiply(&inverse, parent),
+                None => inverse,
+            };
             this.parents.push(joint.parent);
             this.bind.push(bind);
             this.inverse_bind.push(inverse);
@@ -216,17 +221,16 @@ impl Skeleton {
 
     /// Returns the number of joints, which every piece of `poses` elements has.
     fn check_palettes(&self, poses: usize, out: usize) -> Result<usize> {
-        let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
         let joints = self.len().max(1);
         if !poses.is_multiple_of(joints) {
+            let error = FILE.error(ErrorKind::Mismatch, "number of poses");
             let expected = format!("a multiple of {}, one for each joint", decimal(self.len()));
-            return Err(mismatch("number of poses").expected(expected).found(poses));
+            return Err(error.expected(expected).found(poses));
         }
         if out != poses {
+            let error = FILE.error(ErrorKind::Mismatch, "length of the output");
             let expected = format!("{}, one for each pose of a joint", decimal(poses));
-            return Err(mismatch("length of the output")
-                .expected(expected)
-                .found(out));
+            return Err(error.expected(expected).found(out));
         }
         Ok(joints)
     }
@@ -241,40 +245,36 @@ impl Skeleton {
 ///
 /// Returns [`Mismatch`](crate::ErrorKind::Mismatch) if the three differ in length, or a parent does not come before its child.
 pub fn world_matrices(parents: &[Option<u32>], pose: &[Trs], out: &mut [Matrix]) -> Result<()> {
-    let mismatch = |what| FILE.error(ErrorKind::Mismatch, what);
-    for (what, len) in [
-        ("number of poses", pose.len()),
-        ("length of the output", out.len()),
-    ] {
-        if len != parents.len() {
-            return Err(mismatch(what)
-                .expected(format!("{}, one for each joint", decimal(parents.len())))
-                .found(len));
-        }
-    }
+    check_length("number of poses", pose.len(), parents.len())?;
+    check_length("length of the output", out.len(), parents.len())?;
     for (index, (parent, trs)) in parents.iter().zip(pose).enumerate() {
         let local = trs.normalized().to_matrix();
-        let (done, rest) = out.split_at_mut(index);
+        let (before, rest) = out.split_at_mut(index);
         let world = match *parent {
             None => local,
-            Some(parent) => {
-                let matrix = parent_matrix(parent, done).ok_or_else(|| {
-                    let error =
-                        mismatch("parent").of(Address::field("joints").index(as_u64(index)));
-                    error.expected(less_than(index)).found(parent)
-                })?;
-                multiply(&matrix, &local)
-            }
+            Some(parent) => match before.get(as_usize(parent)) {
+                Some(matrix) => multiply(matrix, &local),
+                None => {
+                    let address = Address::field("joints").index(as_u64(index));
+                    let error = FILE.error(ErrorKind::Mismatch, "parent").of(address);
+                    return Err(error.expected(less_than(index)).found(parent));
+                }
+            },
         };
-        if let Some(slot) = rest.first_mut() {
-            *slot = world;
+        if let Some(out) = rest.first_mut() {
+            *out = world;
         }
     }
     Ok(())
 }
 
-fn parent_matrix(parent: u32, matrices: &[Matrix]) -> Option<Matrix> {
-    matrices.get(as_usize(parent)).copied()
+fn check_length(what: &'static str, found: usize, joints: usize) -> Result<()> {
+    if found == joints {
+        return Ok(());
+    }
+    let error = FILE.error(ErrorKind::Mismatch, what);
+    let expected = format!("{}, one for each joint", decimal(joints));
+    Err(error.expected(expected).found(found))
 }
 
 #[cfg(test)]

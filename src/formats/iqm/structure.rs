@@ -12,7 +12,7 @@ use super::tables::{Field, Row, recommended, scalar};
 use crate::bytes::Source;
 use crate::limits::{Limits, caps};
 use crate::num::{Span, as_u64, at_most, decimal, less_than, size_u64, span};
-use crate::report::{ErrorKind, Findings, Place, Result};
+use crate::report::{ErrorKind, Findings, Result};
 
 impl Layout {
     /// Reads the layout of a file and checks its structure.
@@ -25,10 +25,10 @@ impl Layout {
         layout.check_poses()?;
         layout.check_anims(&mut names)?;
         let mut findings = Findings::default();
-        let (extensions, source) = layout.read_extensions(&mut names, &mut findings)?;
+        let extensions = layout.read_extensions(&mut names, &mut findings)?;
         let layout = Self {
-            extensions,
-            source,
+            extensions: extensions.nodes,
+            source: extensions.source,
             ..layout
         };
         layout.note_structure(&mut findings)?;
@@ -65,14 +65,13 @@ impl Layout {
                 names.check(row.field("iqmvertexarray.type", 0, name.into()))?;
             }
             let Some(scalar) = scalar(array.format.get()) else {
-                let error = row
-                    .field("iqmvertexarray.format", 8, array.format)
-                    .malformed();
-                return Err(error.expected("0 to 8").found(array.format.get()));
+                let format = row.field("iqmvertexarray.format", 8, array.format);
+                let error = format.malformed().expected("0 to 8");
+                return Err(error.found(format.value));
             };
             if array.size.get() == 0 {
-                let error = row.field("iqmvertexarray.size", 12, array.size).malformed();
-                return Err(error.expected("1 or more").found(0));
+                let size = row.field("iqmvertexarray.size", 12, array.size);
+                return Err(size.malformed().expected("1 or more").found(0));
             }
             let element = u64::from(array.size.get()).saturating_mul(as_u64(scalar.size()));
             let offset = row.field("iqmvertexarray.offset", 16, array.offset);
@@ -98,11 +97,11 @@ impl Layout {
             let stored = pose.channelmask.get() & self.poses.channel_bits();
             channels = channels.saturating_add(stored.count_ones().into());
         }
-        let announced = self.header.num_framechannels.get();
-        if self.header.num_frames.get() > 0 && channels != u64::from(announced) {
+        let declared = self.header.num_framechannels.get();
+        if self.header.num_frames.get() > 0 && channels != u64::from(declared) {
             let error = FILE.at(0x60..0x64).malformed("iqmheader.num_framechannels");
             let expected = format!("{}, the bits in the masks of the poses", decimal(channels));
-            return Err(error.expected(expected).found(announced));
+            return Err(error.expected(expected).found(declared));
         }
         Ok(())
     }
@@ -121,71 +120,68 @@ impl Layout {
 
     /// Reads the linked list of extensions, node by node.
     ///
-    /// Returns them, and the source with what was read ahead.
+    /// A list that forms a cycle ends at the number of nodes that the header declares, or at the
+    /// cap, and is refused then.
     fn read_extensions(
         &self,
         names: &mut Names<'_>,
         findings: &mut Findings,
-    ) -> Result<(Vec<ExtensionNode>, Source)> {
-        /// Bytes that are read for a node.
+    ) -> Result<Extensions> {
+        /// Bytes that are read for a node. Its data is often next to it.
         const AHEAD: u64 = 4 << 10;
         let node_size = size_u64::<raw::Extension>();
         let header = &self.header;
-        let (announced, filesize) = (
-            header.num_extensions.get(),
-            u64::from(header.filesize.get()),
-        );
+        let declared = header.num_extensions.get();
+        let filesize = u64::from(header.filesize.get());
         let mut source = self.source.clone();
-        let mut extensions = Vec::new();
+        let mut nodes = Vec::new();
         let mut next = Row::HEADER.field("iqmheader.ofs_extensions", 0x78, header.ofs_extensions);
         let count = Row::HEADER.field("iqmheader.num_extensions", 0x74, header.num_extensions);
-        for index in 0..u64::from(announced) {
+        for index in 0..u64::from(declared) {
             if next.value == 0 {
                 break;
             }
             if index >= caps::IQM_EXTENSIONS {
-                check_no_cycle(&extensions)?;
+                check_no_cycle(&nodes)?;
                 let error = count.error(ErrorKind::LimitExceeded);
-                return Err(error.above(caps::IQM_EXTENSIONS, "", Some(announced.into())));
+                return Err(error.above(caps::IQM_EXTENSIONS, "", Some(declared.into())));
             }
-            let node = next.section(Field { value: 1, ..count }, node_size, filesize)?;
+            let one = Field { value: 1, ..count };
+            let node = next.section(one, node_size, filesize)?;
             let row = Row {
                 start: node.start,
                 table: "extensions",
                 index,
             };
-            // Its data is often next to it.
-            let ahead = node.start..node.start.saturating_add(AHEAD).min(filesize).max(node.end);
-            source = source.with_ranges(&[ahead], "iqmextension")?;
+            let end = node.start.saturating_add(AHEAD).min(filesize).max(node.end);
+            source = source.with_ranges(&[node.start..end], "iqmextension")?;
             let extension: raw::Extension = source.read_struct(node.start, "iqmextension")?;
             names.check(row.field("iqmextension.name", 0, extension.name))?;
             let size = row.field("iqmextension.num_data", 4, extension.num_data);
-            let data = row
-                .field("iqmextension.ofs_data", 8, extension.ofs_data)
-                .section(size, 1, filesize)?;
+            let offset = row.field("iqmextension.ofs_data", 8, extension.ofs_data);
+            let data = offset.section(size, 1, filesize)?;
             next = row.field("iqmextension.ofs_extensions", 12, extension.ofs_extensions);
-            extensions.push(ExtensionNode {
+            nodes.push(ExtensionNode {
                 node,
                 name: extension.name.get(),
                 data,
             });
         }
-        check_no_cycle(&extensions)?;
-        let found = as_u64(extensions.len());
-        if found != u64::from(announced) || next.value != 0 {
-            let more = if next.value == 0 {
-                ""
-            } else {
-                " and a link to one more"
-            };
+        check_no_cycle(&nodes)?;
+        let found = as_u64(nodes.len());
+        let is_complete = next.value == 0;
+        if found != u64::from(declared) || !is_complete {
             findings.add(rules::EXTENSION_COUNT, || {
-                (
-                    FILE.at(0x74..0x78),
-                    format!("{announced} announced, {found} in the list{more}"),
-                )
+                let more = if is_complete {
+                    ""
+                } else {
+                    " and a link to one more"
+                };
+                let detail = format!("{declared} announced, {found} in the list{more}");
+                (FILE.at(0x74..0x78), detail)
             });
         }
-        Ok((extensions, source))
+        Ok(Extensions { nodes, source })
     }
 
     fn note_structure(&self, findings: &mut Findings) -> Result<()> {
@@ -204,60 +200,48 @@ impl Layout {
         }
         for (row, mesh) in self.mesh_rows() {
             if mesh.num_vertexes.get() == 0 || mesh.num_triangles.get() == 0 {
-                let detail = || {
-                    format!(
-                        "{} vertexes, {} triangles",
-                        mesh.num_vertexes, mesh.num_triangles
-                    )
-                };
-                findings.add(rules::EMPTY_MESH, || (row.part(8, 16), detail()));
+                findings.add(rules::EMPTY_MESH, || {
+                    let vertices = mesh.num_vertexes;
+                    let triangles = mesh.num_triangles;
+                    let detail = format!("{vertices} vertexes, {triangles} triangles");
+                    (row.part(8, 16), detail)
+                });
             }
         }
         Ok(())
     }
 
     fn note_offsets(&self, findings: &mut Findings) {
-        let header = &self.header;
-        let empty = [
-            ("ofs_text", 0x20, header.num_text, header.ofs_text),
-            ("ofs_meshes", 0x28, header.num_meshes, header.ofs_meshes),
-            (
+        let h = &self.header;
+        let sections = [
+            Section::new("ofs_text", 0x20, h.num_text, h.ofs_text),
+            Section::new("ofs_meshes", 0x28, h.num_meshes, h.ofs_meshes),
+            Section::new(
                 "ofs_vertexarrays",
                 0x34,
-                header.num_vertexarrays,
-                header.ofs_vertexarrays,
+                h.num_vertexarrays,
+                h.ofs_vertexarrays,
             ),
-            (
-                "ofs_triangles",
-                0x3c,
-                header.num_triangles,
-                header.ofs_triangles,
-            ),
-            (
-                "ofs_adjacency",
-                0x40,
-                header.num_triangles,
-                header.ofs_adjacency,
-            ),
-            ("ofs_joints", 0x48, header.num_joints, header.ofs_joints),
-            ("ofs_poses", 0x50, header.num_poses, header.ofs_poses),
-            ("ofs_anims", 0x58, header.num_anims, header.ofs_anims),
-            ("ofs_bounds", 0x68, header.num_frames, header.ofs_bounds),
-            ("ofs_comment", 0x70, header.num_comment, header.ofs_comment),
-            (
-                "ofs_extensions",
-                0x78,
-                header.num_extensions,
-                header.ofs_extensions,
-            ),
+            Section::new("ofs_triangles", 0x3c, h.num_triangles, h.ofs_triangles),
+            Section::new("ofs_adjacency", 0x40, h.num_triangles, h.ofs_adjacency),
+            Section::new("ofs_joints", 0x48, h.num_joints, h.ofs_joints),
+            Section::new("ofs_poses", 0x50, h.num_poses, h.ofs_poses),
+            Section::new("ofs_anims", 0x58, h.num_anims, h.ofs_anims),
+            Section::new("ofs_bounds", 0x68, h.num_frames, h.ofs_bounds),
+            Section::new("ofs_comment", 0x70, h.num_comment, h.ofs_comment),
+            Section::new("ofs_extensions", 0x78, h.num_extensions, h.ofs_extensions),
         ];
-        for (name, field, count, offset) in empty {
-            if count.get() == 0 && offset.get() != 0 {
+        for section in sections {
+            let Section {
+                name,
+                field,
+                offset,
+                ..
+            } = section;
+            if section.count == 0 && offset != 0 {
                 findings.add(rules::EMPTY_WITH_OFFSET, || {
-                    (
-                        FILE.at(span(field, 4)),
-                        format!("{name}: expected 0, found {:#x}", offset.get()),
-                    )
+                    let detail = format!("{name}: expected 0, found {offset:#x}");
+                    (FILE.at(span(field, 4)), detail)
                 });
             }
         }
@@ -266,56 +250,43 @@ impl Layout {
     /// Notes parts that are not aligned or overlap, and bytes after the last one.
     fn note_parts(&self, findings: &mut Findings) -> Result<()> {
         let mut parts = self.parts();
-        for AlignedRange {
-            name,
-            range,
-            alignment,
-            offset_at,
-        } in &parts
-        {
-            let start = range.start;
+        for part in &parts {
+            let AlignedRange {
+                name, alignment, ..
+            } = part;
+            let start = part.range.start;
             if !start.is_multiple_of(*alignment) {
-                let detail =
-                    || format!("{name}: expected a multiple of {alignment}, found {start:#x}");
                 findings.add(rules::UNALIGNED, || {
-                    (FILE.at(span(*offset_at, 4)), detail())
+                    let detail =
+                        format!("{name}: expected a multiple of {alignment}, found {start:#x}");
+                    (FILE.at(span(part.offset_at, 4)), detail)
                 });
             }
         }
         parts.sort_by_key(|part| (part.range.start, part.range.end));
-        // The part with the largest end so far.
-        let mut before: Option<&AlignedRange> = None;
-        for part in &parts {
-            if let Some(before) = before.filter(|before| part.range.start < before.range.end) {
-                findings.add(rules::OVERLAP, || {
-                    let end = part.range.end.min(before.range.end);
-                    let detail = format!("{} begins inside {}", part.name, before.name);
-                    (FILE.at(part.range.start..end), detail)
-                });
-            }
-            before = before
-                .into_iter()
-                .chain([part])
-                .max_by_key(|part| part.range.end);
-        }
+        let used = note_overlaps(&parts, findings);
 
         let filesize = u64::from(self.header.filesize.get());
-        if let Some(len) = self.source.len()?.filter(|len| *len > filesize) {
-            let rest = filesize..len;
-            let detail = format!("{} bytes after filesize", rest.length());
-            findings.add(rules::TRAILING_BYTES, || (FILE.at(rest), detail));
+        let len = self.source.len()?.unwrap_or(filesize);
+        if len > filesize {
+            findings.add(rules::TRAILING_BYTES, || {
+                let rest = filesize..len;
+                let detail = format!("{} bytes after filesize", rest.length());
+                (FILE.at(rest), detail)
+            });
         }
-        let used = before.map_or(0, |part| part.range.end);
         let rest = used..filesize;
-        if rest.length() >= 4 {
-            if used == self.sections.comment.end && self.header.num_comment.get() == 1 {
-                let detail = "1, but the text may go on to filesize";
-                findings.add(rules::LONGER_COMMENT, || (FILE.at(rest), detail));
-            } else {
-                findings.add(rules::TRAILING_BYTES, || {
-                    (FILE.at(rest), "bytes after the last section")
-                });
-            }
+        if rest.length() < 4 {
+            return Ok(());
+        }
+        if used == self.sections.comment.end && self.header.num_comment.get() == 1 {
+            findings.add(rules::LONGER_COMMENT, || {
+                (FILE.at(rest), "1, but the text may go on to filesize")
+            });
+        } else {
+            findings.add(rules::TRAILING_BYTES, || {
+                (FILE.at(rest), "bytes after the last section")
+            });
         }
         Ok(())
     }
@@ -323,62 +294,53 @@ impl Layout {
     /// Everything that takes up bytes.
     fn parts(&self) -> Vec<AlignedRange> {
         let s = &self.sections;
-        let sections = [
-            ("header", 0, &(0..size_u64::<raw::Header>())),
-            ("text", 0x20, &s.text),
-            ("meshes", 0x28, &s.meshes),
-            ("vertexarrays", 0x34, &s.vertex_arrays),
-            ("triangles", 0x3c, &s.triangles),
-            ("adjacency", 0x40, &s.adjacency),
-            ("joints", 0x48, &s.joints),
-            ("poses", 0x50, &s.poses),
-            ("anims", 0x58, &s.anims),
-            ("frames", 0x64, &s.frames),
-            ("bounds", 0x68, &s.bounds),
-            ("comment", 0x70, &s.comment),
-        ];
-        let part = |(name, offset_at, range): (_, u64, &Range<u64>)| AlignedRange {
-            name,
-            range: range.clone(),
-            alignment: 4,
-            offset_at,
-        };
-        let arrays = self
-            .vertex_array_rows()
-            .take(caps::IQM_CHECKED_ARRAYS)
-            .filter_map(|(row, array)| {
-                let alignment = as_u64(scalar(array.format.get())?.size().max(4));
-                let (range, offset_at) = (self.array_range(&array)?, row.start.saturating_add(16));
-                Some(AlignedRange {
+        let mut parts = Vec::new();
+        let header = 0..size_u64::<raw::Header>();
+        add_part(&mut parts, "header", 0, &header);
+        add_part(&mut parts, "text", 0x20, &s.text);
+        add_part(&mut parts, "meshes", 0x28, &s.meshes);
+        add_part(&mut parts, "vertexarrays", 0x34, &s.vertex_arrays);
+        add_part(&mut parts, "triangles", 0x3c, &s.triangles);
+        add_part(&mut parts, "adjacency", 0x40, &s.adjacency);
+        add_part(&mut parts, "joints", 0x48, &s.joints);
+        add_part(&mut parts, "poses", 0x50, &s.poses);
+        add_part(&mut parts, "anims", 0x58, &s.anims);
+        add_part(&mut parts, "frames", 0x64, &s.frames);
+        add_part(&mut parts, "bounds", 0x68, &s.bounds);
+        add_part(&mut parts, "comment", 0x70, &s.comment);
+        for (row, array) in self.vertex_array_rows().take(caps::IQM_CHECKED_ARRAYS) {
+            let Some(scalar) = scalar(array.format.get()) else {
+                continue;
+            };
+            let Some(range) = self.array_range(&array) else {
+                continue;
+            };
+            if !range.is_empty() {
+                parts.push(AlignedRange {
                     name: "vertex array",
                     range,
-                    alignment,
-                    offset_at,
-                })
-            });
-        let before = self
-            .extensions
-            .iter()
-            .map(|extension| extension.node.start.saturating_add(12));
-        let nodes = std::iter::once(0x78).chain(before).zip(&self.extensions);
-        let nodes = nodes.map(|(offset_at, extension)| ("extension", offset_at, &extension.node));
-        let data = self.extensions.iter().map(|extension| {
-            (
-                "extension data",
-                extension.node.start.saturating_add(8),
-                &extension.data,
-            )
-        });
-        let all = sections
-            .into_iter()
-            .map(part)
-            .chain(arrays)
-            .chain(nodes.chain(data).map(part));
-        all.filter(|part| !part.range.is_empty()).collect()
+                    alignment: as_u64(scalar.size().max(4)),
+                    offset_at: row.start.saturating_add(16),
+                });
+            }
+        }
+        // The offset of the first node is in the header, the offset of each other in the node
+        // before it.
+        let mut offset_at = 0x78;
+        for extension in &self.extensions {
+            add_part(&mut parts, "extension", offset_at, &extension.node);
+            offset_at = extension.node.start.saturating_add(12);
+        }
+        for extension in &self.extensions {
+            let offset_at = extension.node.start.saturating_add(8);
+            add_part(&mut parts, "extension data", offset_at, &extension.data);
+        }
+        parts
     }
 
     fn note_text(&self, findings: &mut Findings) {
-        let (range, text) = (&self.sections.text, &self.text.0);
+        let range = &self.sections.text;
+        let text = &self.text.0;
         if text.first().is_some_and(|byte| *byte != 0) {
             findings.add(rules::TEXT_WITHOUT_EMPTY_STRING, || {
                 let detail = "the text does not begin with the empty string";
@@ -392,9 +354,9 @@ impl Layout {
             });
         }
         if let Err(error) = str::from_utf8(text) {
-            let at = range.start.saturating_add(as_u64(error.valid_up_to()));
             findings.add(rules::TEXT_NOT_UTF8, || {
-                (FILE.at(span(at, 1)), "the text is not UTF-8")
+                let first = range.start.saturating_add(as_u64(error.valid_up_to()));
+                (FILE.at(span(first, 1)), "the text is not UTF-8")
             });
         }
     }
@@ -404,11 +366,15 @@ impl Layout {
         let mut seen = 0_u32;
         for (row, array) in self.vertex_array_rows() {
             let kind = array.type_.get();
-            if kind.min(IQM_CUSTOM) < previous {
-                let detail = || format!("type {kind} comes after type {previous}");
-                findings.add(rules::ARRAY_ORDER, || (row.part(0, 4), detail()));
+            // All custom arrays have one rank.
+            let rank = kind.min(IQM_CUSTOM);
+            if rank < previous {
+                findings.add(rules::ARRAY_ORDER, || {
+                    let detail = format!("type {kind} comes after type {previous}");
+                    (row.part(0, 4), detail)
+                });
             }
-            previous = kind.min(IQM_CUSTOM);
+            previous = rank;
             if kind < IQM_CUSTOM {
                 let bit = 1_u32.wrapping_shl(kind);
                 if seen & bit != 0 {
@@ -423,37 +389,43 @@ impl Layout {
                     (row.part(0, 4), format!("type {kind} is reserved"))
                 });
             }
-            if let (Some((scalar, size)), Some(found)) =
-                (recommended(kind), scalar(array.format.get()))
-                && (found, array.size.get()) != (scalar, size)
-            {
-                let detail = || {
-                    format!(
-                        "recommended {scalar} x {size}, found {found} x {}",
-                        decimal(array.size)
-                    )
-                };
-                findings.add(rules::UNUSUAL_FORMAT, || (row.part(8, 8), detail()));
+            let Some(found) = scalar(array.format.get()) else {
+                continue;
+            };
+            let Some((expected, size)) = recommended(kind) else {
+                continue;
+            };
+            if found != expected || array.size.get() != size {
+                findings.add(rules::UNUSUAL_FORMAT, || {
+                    let found_size = decimal(array.size);
+                    let detail =
+                        format!("recommended {expected} x {size}, found {found} x {found_size}");
+                    (row.part(8, 8), detail)
+                });
             }
         }
     }
 
     fn note_skeleton(&self, findings: &mut Findings) {
         for (row, joint) in self.joint_rows() {
-            note_root(findings, joint.parent.get(), || row.part(4, 4));
+            note_root(findings, row, joint.parent.get(), 4);
         }
         for (row, pose) in self.pose_rows() {
-            note_root(findings, pose.parent.get(), || row.part(0, 4));
+            note_root(findings, row, pose.parent.get(), 0);
             let mask = pose.channelmask.get();
             if mask & !self.poses.channel_bits() != 0 {
-                let detail = || format!("bits of no channel in {mask:#x}");
-                findings.add(rules::MASK_BITS, || (row.part(4, 4), detail()));
+                findings.add(rules::MASK_BITS, || {
+                    (row.part(4, 4), format!("bits of no channel in {mask:#x}"))
+                });
             }
         }
-        let (joints, poses) = (self.joints.len(), self.poses.len());
+        let joints = self.joints.len();
+        let poses = self.poses.len();
         if joints != poses && joints > 0 && poses > 0 {
-            let detail = format!("{poses} poses, {joints} joints");
-            findings.add(rules::POSES_NOT_JOINTS, || (FILE.at(0x4c..0x50), detail));
+            findings.add(rules::POSES_NOT_JOINTS, || {
+                let detail = format!("{poses} poses, {joints} joints");
+                (FILE.at(0x4c..0x50), detail)
+            });
         }
     }
 }
@@ -467,20 +439,82 @@ struct AlignedRange {
     offset_at: u64,
 }
 
+/// Adds a part, unless it is empty.
+fn add_part(parts: &mut Vec<AlignedRange>, name: &'static str, offset_at: u64, range: &Range<u64>) {
+    if !range.is_empty() {
+        parts.push(AlignedRange {
+            name,
+            range: range.clone(),
+            alignment: 4,
+            offset_at,
+        });
+    }
+}
+
+/// Notes parts that overlap a part before them; returns the end of the last byte that is used.
+fn note_overlaps(parts: &[AlignedRange], findings: &mut Findings) -> u64 {
+    // The part with the largest end so far.
+    let mut last: Option<&AlignedRange> = None;
+    for part in parts {
+        if let Some(last) = last
+            && part.range.start < last.range.end
+        {
+            findings.add(rules::OVERLAP, || {
+                let end = part.range.end.min(last.range.end);
+                let detail = format!("{} begins inside {}", part.name, last.name);
+                (FILE.at(part.range.start..end), detail)
+            });
+        }
+        match last {
+            Some(last) if part.range.end < last.range.end => {}
+            _ => last = Some(part),
+        }
+    }
+    last.map_or(0, |part| part.range.end)
+}
+
+/// The count and the offset of a section in the header.
+struct Section {
+    name: &'static str,
+    /// The position of the offset in the file.
+    field: u64,
+    count: u32,
+    offset: u32,
+}
+
+impl Section {
+    fn new(name: &'static str, field: u64, count: U32, offset: U32) -> Self {
+        Self {
+            name,
+            field,
+            count: count.get(),
+            offset: offset.get(),
+        }
+    }
+}
+
+/// The extensions, and the source with the bytes that were read for them.
+struct Extensions {
+    nodes: Vec<ExtensionNode>,
+    source: Source,
+}
+
 /// Checks that the first and the count of a run together are not more than the total.
 fn check_run(first: Field, count: Field, total: U32) -> Result<()> {
     let total = total.get();
     let Some(left) = total.checked_sub(first.value) else {
-        return Err(first
-            .malformed()
-            .expected(at_most(total))
-            .found(first.value));
+        let error = first.malformed().expected(at_most(total));
+        return Err(error.found(first.value));
     };
     if count.value <= left {
         return Ok(());
     }
-    let [left, first, total] = [left, first.value, total].map(decimal);
-    let expected = format!("at most {left}, from {first} to the end at {total}");
+    let expected = format!(
+        "at most {}, from {} to the end at {}",
+        decimal(left),
+        decimal(first.value),
+        decimal(total)
+    );
     Err(count.malformed().expected(expected).found(count.value))
 }
 
@@ -490,15 +524,16 @@ fn check_parent(row: Row, parent: i32, what: &'static str, offset: u64) -> Resul
         return Ok(());
     }
     let error = row.part(offset, 4).malformed(what);
-    Err(error
-        .expected(format!("{}, its own index", less_than(row.index)))
-        .found(parent))
+    let expected = format!("{}, its own index", less_than(row.index));
+    Err(error.expected(expected).found(parent))
 }
 
-fn note_root(findings: &mut Findings, parent: i32, place: impl FnOnce() -> Place) {
+/// Notes a root whose parent, at an offset in its row, is not -1.
+fn note_root(findings: &mut Findings, row: Row, parent: i32, offset: u64) {
     if parent < -1 {
         findings.add(rules::ODD_ROOT, || {
-            (place(), format!("{parent} for a root, usually -1"))
+            let detail = format!("{parent} for a root, usually -1");
+            (row.part(offset, 4), detail)
         });
     }
 }
@@ -506,16 +541,15 @@ fn note_root(findings: &mut Findings, parent: i32, place: impl FnOnce() -> Place
 fn check_no_cycle(extensions: &[ExtensionNode]) -> Result<()> {
     let mut nodes: Vec<&Range<u64>> = extensions.iter().map(|extension| &extension.node).collect();
     nodes.sort_unstable_by_key(|node| node.start);
-    match nodes
-        .windows(2)
-        .find(|pair| matches!(pair, [a, b] if a == b))
-    {
-        Some([node, ..]) => {
+    // In a cycle, some node is listed twice.
+    for pair in nodes.windows(2) {
+        if let [node, next] = pair
+            && node == next
+        {
             let error = FILE.at((*node).clone()).malformed("iqmextension");
-            Err(error
-                .expected("each node once in the list")
-                .found("a cycle"))
+            let error = error.expected("each node once in the list");
+            return Err(error.found("a cycle"));
         }
-        _ => Ok(()),
     }
+    Ok(())
 }

@@ -51,7 +51,8 @@ impl Versioned for raw::Pose {
 
     fn from_v1(stored: Self::V1) -> Self {
         let mut pose = Self::new_zeroed();
-        (pose.parent, pose.channelmask) = (stored.parent, stored.channelmask);
+        pose.parent = stored.parent;
+        pose.channelmask = stored.channelmask;
         pose.channeloffset[..9].copy_from_slice(&stored.channeloffset);
         pose.channelscale[..9].copy_from_slice(&stored.channelscale);
         pose
@@ -187,37 +188,30 @@ impl Field {
 
     /// The bytes of `count` elements of `size` bytes, of which this is the offset.
     ///
-    /// They must be after the header and within the file, which ends at `filesize`. What is wrong is the offset where not one
-    /// element fits, and the count where some do.
+    /// They must be after the header and within the file, which ends at `filesize`. The error is
+    /// about the offset if not one element fits, and about the count if some do.
     pub(crate) fn section(self, count: Self, size: u64, filesize: u64) -> Result<Range<u64>> {
         if count.value == 0 || size == 0 {
             return Ok(0..0);
         }
         let start = u64::from(self.value);
         if start < size_u64::<raw::Header>() {
-            return Err(self
-                .malformed()
-                .found(format_args!("{start:#x}, inside the header")));
+            let found = format!("{start:#x}, inside the header");
+            return Err(self.malformed().found(found));
         }
-        let room = filesize
-            .saturating_sub(start)
-            .checked_div(size)
-            .unwrap_or(0);
-        if room == 0 {
-            let expected = format!(
-                "room for {} before {filesize:#x} (filesize)",
-                counted(size, "byte")
-            );
-            return Err(self
-                .malformed()
-                .expected(expected)
-                .found(format_args!("{start:#x}")));
+        let there = filesize.saturating_sub(start);
+        let max = there.checked_div(size).unwrap_or(0);
+        if max == 0 {
+            let needed = counted(size, "byte");
+            let expected = format!("room for {needed} before {filesize:#x} (filesize)");
+            let error = self.malformed().expected(expected);
+            return Err(error.found(format_args!("{start:#x}")));
         }
         let wanted = u64::from(count.value);
-        if wanted > room {
-            let room = decimal(room);
+        if wanted > max {
             let expected = format!(
-                "at most {room}, for which there is room from {start:#x} to {filesize:#x} (filesize)"
+                "at most {}, for which there is room from {start:#x} to {filesize:#x} (filesize)",
+                decimal(max)
             );
             return Err(count.malformed().expected(expected).found(wanted));
         }
@@ -231,8 +225,11 @@ pub(crate) fn rows<T>(
     range: &Range<u64>,
     elements: impl ExactSizeIterator<Item = T>,
 ) -> impl Iterator<Item = (Row, T)> {
-    let (start, length) = (range.start, range.length());
-    let size = length.checked_div(as_u64(elements.len())).unwrap_or(0);
+    let start = range.start;
+    let size = range
+        .length()
+        .checked_div(as_u64(elements.len()))
+        .unwrap_or(0);
     let row = move |index: u64| Row {
         start: start.saturating_add(size.saturating_mul(index)),
         table,

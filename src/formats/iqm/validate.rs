@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use zerocopy::little_endian::U32;
-
 use super::layout::Layout;
 use super::model::{Model, run};
 use super::rules::{self, FILE};
@@ -11,7 +9,7 @@ use super::vertex_array::VertexArrayType;
 use crate::bytes::{Array, F16, Scalar};
 use crate::limits::job;
 use crate::mesh::scan;
-use crate::num::{Span, as_u64, as_usize, component, decimal, interval, less_than, span};
+use crate::num::{Span, as_u64, as_usize, component, decimal, interval, less_than};
 use crate::report::{Address, Finding, Findings, Place, Result};
 
 impl Model {
@@ -22,15 +20,12 @@ impl Model {
         if !any_outside(&indices, &(0..num_vertexes)) {
             return Ok(());
         }
-        match self.wrong_indices(&indices) {
-            None => Ok(()),
-            Some(Wrong { place, value, .. }) => {
-                let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
-                Err(error
-                    .expected(format!("{} (num_vertexes)", less_than(num_vertexes)))
-                    .found(value))
-            }
-        }
+        let Some(wrong) = self.wrong_indices(&indices) else {
+            return Ok(());
+        };
+        let error = wrong.place.malformed(rules::INDEX_OUT_OF_RANGE.name);
+        let expected = format!("{} (num_vertexes)", less_than(num_vertexes));
+        Err(error.expected(expected).found(wrong.value))
     }
 
     fn wrong_indices(&self, indices: &Array<u32>) -> Option<Wrong> {
@@ -67,34 +62,52 @@ impl Model {
     }
 }
 
-/// The least and the greatest index; `None` of none.
-pub(crate) fn index_bounds(indices: &Array<u32>) -> Option<(u32, u32)> {
-    let widen = |(least, greatest): (u32, u32), index: &U32| {
-        (least.min(index.get()), greatest.max(index.get()))
-    };
-    (!indices.is_empty()).then(|| indices.as_slice().iter().fold((u32::MAX, 0), widen))
+/// The minimum and the maximum of indices.
+pub(crate) struct IndexBounds {
+    pub(crate) min: u32,
+    pub(crate) max: u32,
+}
+
+impl IndexBounds {
+    /// The bounds of these indices; `None` if there are no indices.
+    pub(crate) fn of(indices: &Array<u32>) -> Option<Self> {
+        if indices.is_empty() {
+            return None;
+        }
+        let mut bounds = Self {
+            min: u32::MAX,
+            max: 0,
+        };
+        for index in indices.as_slice() {
+            bounds.min = bounds.min.min(index.get());
+            bounds.max = bounds.max.max(index.get());
+        }
+        Some(bounds)
+    }
+
+    /// The detail of a finding for a mesh with the vertices `own`, whose triangles use vertices of
+    /// other meshes.
+    pub(crate) fn outside_mesh(&self, own: &Range<u32>) -> String {
+        format!(
+            "vertexes {}..={}; the mesh has {}..{}",
+            self.min, self.max, own.start, own.end
+        )
+    }
 }
 
 /// Returns `true` if any index is outside a range.
 ///
-/// It neither stops at the first one nor keeps its place, so that one instruction compares four indices. One comparison
-/// an index, where [`index_bounds`] has two: mapping and checking a file takes 0.8 times as long.
+/// It neither stops at the first one nor remembers its position, so that one instruction compares
+/// four indices. With one comparison per index, where [`IndexBounds`] has two, mapping and checking
+/// a file takes 0.8 times as long.
 pub(crate) fn any_outside(indices: &Array<u32>, range: &Range<u32>) -> bool {
     let len = range.end.saturating_sub(range.start);
-    // A value below the start wraps to a number above the length.
-    let is_outside = |index: &U32| index.get().wrapping_sub(range.start) >= len;
-    indices
-        .as_slice()
-        .iter()
-        .fold(false, |any, index| any | is_outside(index))
-}
-
-/// Returns the detail of a finding for a mesh whose triangles use vertices of other meshes.
-pub(crate) fn outside_mesh(least: u32, greatest: u32, own: &Range<u32>) -> String {
-    format!(
-        "vertexes {least}..={greatest}; the mesh has {}..{}",
-        own.start, own.end
-    )
+    let mut any = false;
+    for index in indices.as_slice() {
+        // A value below the start wraps to a number above the length.
+        any |= index.get().wrapping_sub(range.start) >= len;
+    }
+    any
 }
 
 /// The first wrong number of a table of triples, and how many there are.
@@ -111,12 +124,12 @@ impl Wrong {
         numbers: &Array<u32>,
         is_wrong: impl Fn(u32) -> bool,
     ) -> Option<Self> {
-        // A first look that does not keep the place is several times as fast.
-        if !numbers
-            .as_slice()
-            .iter()
-            .fold(false, |wrong, number| wrong | is_wrong(number.get()))
-        {
+        // A first scan that does not remember the position is several times as fast.
+        let mut any = false;
+        for number in numbers.as_slice() {
+            any |= is_wrong(number.get());
+        }
+        if !any {
             return None;
         }
         let mut wrong = (0_u64..)
@@ -124,11 +137,9 @@ impl Wrong {
             .filter(|(_, number)| is_wrong(*number));
         let (position, value) = wrong.next()?;
         let address = Address::field(table).index(position / 3);
-        let place = FILE
-            .of(address)
-            .at(section.part(position.saturating_mul(4), 4));
+        let bytes = section.part(position.saturating_mul(4), 4);
         Some(Self {
-            place,
+            place: FILE.of(address).at(bytes),
             value,
             count: as_u64(wrong.count()).saturating_add(1),
         })
@@ -153,10 +164,8 @@ impl Check<'_> {
         let most = u64::from(self.layout.header.filesize.get()).saturating_mul(TIMES);
         if self.effort > most {
             self.findings.add(rules::SHARED_TOO_OFTEN, || {
-                (
-                    FILE,
-                    "meshes or vertex arrays that overlap many times are not checked",
-                )
+                let detail = "meshes or vertex arrays that overlap many times are not checked";
+                (FILE, detail)
             });
         }
         self.effort <= most
@@ -166,10 +175,10 @@ impl Check<'_> {
         let triangles = self.model.raw_triangles()?.flatten();
         let num_vertexes = self.layout.header.num_vertexes.get();
         // Indices of a mesh's own vertices are in range; the rest is checked at the end.
-        let mut sound = 0;
+        let mut checked = 0;
         for (index, mesh) in (0..).zip(self.layout.meshes.iter()) {
-            let [first, count] =
-                [mesh.first_triangle, mesh.num_triangles].map(|n| u64::from(n.get()));
+            let first = u64::from(mesh.first_triangle.get());
+            let count = u64::from(mesh.num_triangles.get());
             if !self.may_check(count.saturating_mul(12)) {
                 break;
             }
@@ -177,33 +186,34 @@ impl Check<'_> {
             let end = first.saturating_add(count);
             let indices = triangles.slice_u64(first.saturating_mul(3)..end.saturating_mul(3));
             if !any_outside(&indices, &own) {
-                if first <= sound {
-                    sound = sound.max(end);
+                if first <= checked {
+                    checked = checked.max(end);
                 }
                 continue;
             }
-            let Some((least, greatest)) = index_bounds(&indices) else {
+            let Some(bounds) = IndexBounds::of(&indices) else {
                 continue;
             };
-            if greatest < num_vertexes {
-                let place = FILE.of(Address::field("meshes").index(index));
-                let detail = || outside_mesh(least, greatest, &own);
-                self.findings
-                    .add(rules::INDEX_OUTSIDE_MESH, || (place, detail()));
+            if bounds.max < num_vertexes {
+                self.findings.add(rules::INDEX_OUTSIDE_MESH, || {
+                    let place = FILE.of(Address::field("meshes").index(index));
+                    (place, bounds.outside_mesh(&own))
+                });
             }
         }
-        let rest = triangles.slice_u64(sound.saturating_mul(3)..u64::MAX);
-        if any_outside(&rest, &(0..num_vertexes))
-            && let Some(Wrong {
-                place,
-                value,
-                count,
-            }) = self.model.wrong_indices(&triangles)
-        {
-            let [most, found] = [num_vertexes, value].map(decimal);
-            let detail = format!("expected less than {most} (num_vertexes), found {found}");
+        let rest = triangles.slice_u64(checked.saturating_mul(3)..u64::MAX);
+        if !any_outside(&rest, &(0..num_vertexes)) {
+            return Ok(());
+        }
+        if let Some(wrong) = self.model.wrong_indices(&triangles) {
             self.findings
-                .add_many(rules::INDEX_OUT_OF_RANGE, count, || (place, detail));
+                .add_many(rules::INDEX_OUT_OF_RANGE, wrong.count, || {
+                    let limit = decimal(num_vertexes);
+                    let found = decimal(wrong.value);
+                    let detail =
+                        format!("expected less than {limit} (num_vertexes), found {found}");
+                    (wrong.place, detail)
+                });
         }
         Ok(())
     }
@@ -211,16 +221,13 @@ impl Check<'_> {
     fn shared_vertices(&mut self) {
         for (index, mesh) in self.layout.meshes.iter().enumerate() {
             if self.model.shares_vertices(index) {
-                let place = FILE.of(Address::field("meshes").index(as_u64(index)));
-                let own = run(mesh.first_vertex.get(), mesh.num_vertexes.get());
-                let detail = || {
-                    format!(
-                        "vertexes {}..{}, of which another mesh has some",
-                        own.start, own.end
-                    )
-                };
-                self.findings
-                    .add(rules::SHARED_VERTICES, || (place, detail()));
+                self.findings.add(rules::SHARED_VERTICES, || {
+                    let place = FILE.of(Address::field("meshes").index(as_u64(index)));
+                    let own = run(mesh.first_vertex.get(), mesh.num_vertexes.get());
+                    let range = format!("{}..{}", own.start, own.end);
+                    let detail = format!("vertexes {range}, of which another mesh has some");
+                    (place, detail)
+                });
             }
         }
     }
@@ -234,52 +241,46 @@ impl Check<'_> {
         let section = &self.layout.sections.adjacency;
         let is_wrong = |triangle: u32| triangle >= num_triangles && triangle != NONE;
         if let Some(wrong) = Wrong::find("adjacency", section, &adjacency.flatten(), is_wrong) {
-            let Wrong {
-                place,
-                value,
-                count,
-            } = wrong;
-            let detail = format!("expected less than {num_triangles} or {NONE}, found {value}");
-            self.findings
-                .add_many(rules::ADJACENCY, count, || (place, detail));
+            self.findings.add_many(rules::ADJACENCY, wrong.count, || {
+                let value = wrong.value;
+                let detail = format!("expected less than {num_triangles} or {NONE}, found {value}");
+                (wrong.place, detail)
+            });
         }
         Ok(())
     }
 
     fn vertex_arrays(&mut self) -> Result<()> {
-        for (index, array) in self
-            .model
-            .vertex_arrays()
-            .enumerate()
-            .filter(|(_, array)| array.format.is_float())
-        {
+        for (index, array) in self.model.vertex_arrays().enumerate() {
+            if !array.format.is_float() {
+                continue;
+            }
             if !self.may_check(array.range.length()) {
                 break;
             }
             job::check("vertex array")?;
             let attribute = self.model.vertex_array(index)?;
-            let Some(place) = scan::not_finite(array.format, attribute.as_bytes()) else {
+            let Some(found) = scan::not_finite(array.format, attribute.as_bytes()) else {
                 continue;
             };
-            let size = as_u64(array.format.size());
-            let start = array
-                .range
-                .start
-                .saturating_add(place.first.saturating_mul(size));
-            let vertex = place.first.checked_div(array.size.into()).unwrap_or(0);
-            let address = Address::field("vertex_arrays")
-                .index(as_u64(index))
-                .index(vertex);
-            self.findings.add_many(rules::NOT_FINITE, place.count, || {
-                let component = component(as_usize(
-                    place.first.checked_rem(array.size.into()).unwrap_or(0),
-                ));
-                let bytes = attribute
-                    .as_bytes()
-                    .get(as_usize(place.first.saturating_mul(size))..);
-                let number = shown(array.format, bytes.unwrap_or_default());
-                let detail = format!("{component} is {number}, of {}", array.semantic(0));
-                (FILE.of(address).at(span(start, size)), detail)
+            self.findings.add_many(rules::NOT_FINITE, found.count, || {
+                // Opening has checked that an element has components.
+                let components = u64::from(array.size);
+                let vertex = found.first.checked_div(components).unwrap_or(0);
+                let axis = found.first.checked_rem(components).unwrap_or(0);
+                let size = as_u64(array.format.size());
+                let offset = found.first.saturating_mul(size);
+                let address = Address::field("vertex_arrays")
+                    .index(as_u64(index))
+                    .index(vertex);
+                let place = FILE.of(address).at(array.range.part(offset, size));
+                let bytes = attribute.as_bytes().get(as_usize(offset)..);
+                let number = float_at_start(array.format, bytes.unwrap_or_default());
+                let axis = component(as_usize(axis));
+                (
+                    place,
+                    format!("{axis} is {number}, of {}", array.semantic(0)),
+                )
             });
         }
         Ok(())
@@ -302,21 +303,21 @@ impl Check<'_> {
         let joints = as_u64(self.layout.joints.len()) as f32;
         let blends = weights.iter_f32::<4>().zip(indexes.iter_f32::<4>());
         for (vertex, (weights, indexes)) in (0_u64..).zip(blends) {
-            let address = || Address::field("vertices").index(vertex);
             let sum: f32 = weights.iter().sum();
             if (sum - 1.0).abs() > 1.0 / 255.0 {
                 self.findings.add(rules::WEIGHT_SUM, || {
-                    (FILE.of(address()), format!("expected 1, found {sum}"))
+                    (vertex_place(vertex), format!("expected 1, found {sum}"))
                 });
             }
-            let wrong = |(index, weight): &(&f32, &f32)| **index >= joints && **weight != 0.0;
-            if let Some((index, _)) = indexes.iter().zip(&weights).find(wrong) {
-                self.findings.add(rules::BLEND_INDEX, || {
-                    (
-                        FILE.of(address()),
-                        format!("expected less than {joints}, found {index}"),
-                    )
-                });
+            for (index, weight) in indexes.iter().zip(&weights) {
+                if *index >= joints && *weight != 0.0 {
+                    self.findings.add(rules::BLEND_INDEX, || {
+                        let detail = format!("expected less than {joints}, found {index}");
+                        (vertex_place(vertex), detail)
+                    });
+                    // A vertex counts once.
+                    break;
+                }
             }
         }
         Ok(())
@@ -325,31 +326,23 @@ impl Check<'_> {
     fn joints(&mut self) {
         const TOLERANCE: f32 = 1e-3;
         for (index, joint) in (0..).zip(self.model.joints()) {
-            let address = || Address::field("joints").index(index);
             let trs = &joint.trs;
-            let parts = [
-                ("translate", &trs.translate[..]),
-                ("rotate", &trs.rotate),
-                ("scale", &trs.scale),
-            ];
-            if let Some((name, axis, number)) = first_not_finite(parts) {
-                let detail = || format!("{name}.{} is {number}", component(axis));
+            let found = first_not_finite("translate", &trs.translate)
+                .or_else(|| first_not_finite("rotate", &trs.rotate))
+                .or_else(|| first_not_finite("scale", &trs.scale));
+            if let Some(found) = found {
                 self.findings
-                    .add(rules::NOT_FINITE, || (FILE.of(address()), detail()));
+                    .add(rules::NOT_FINITE, || (joint_place(index), found.of_axis()));
             }
-            let length = joint
-                .trs
-                .rotate
-                .iter()
-                .map(|component| component * component)
-                .sum::<f32>()
-                .sqrt();
+            let mut squared = 0.0;
+            for component in trs.rotate {
+                squared += component * component;
+            }
+            let length = f32::sqrt(squared);
             if (length - 1.0).abs() > TOLERANCE {
                 self.findings.add(rules::NOT_UNIT, || {
-                    (
-                        FILE.of(address()),
-                        format!("expected length 1, found {length}"),
-                    )
+                    let detail = format!("expected length 1, found {length}");
+                    (joint_place(index), detail)
                 });
             }
         }
@@ -357,21 +350,21 @@ impl Check<'_> {
 
     fn poses(&mut self) {
         for (index, pose) in (0..).zip(self.model.poses()) {
-            let stored = |channel: usize| pose.channelmask >> channel & 1 != 0;
             let mut scales = pose.channelscale;
-            let unused = scales
-                .iter_mut()
-                .enumerate()
-                .filter(|(channel, _)| !stored(*channel));
-            unused.for_each(|(_, scale)| *scale = 0.0);
-            let parts = [
-                ("channeloffset", &pose.channeloffset[..]),
-                ("channelscale", &scales),
-            ];
-            if let Some((name, channel, number)) = first_not_finite(parts) {
-                let place = FILE.of(Address::field("poses").index(index));
+            for (channel, scale) in scales.iter_mut().enumerate() {
+                let is_stored = pose.channelmask >> channel & 1 != 0;
+                if !is_stored {
+                    // Not used.
+                    *scale = 0.0;
+                }
+            }
+            let found = first_not_finite("channeloffset", &pose.channeloffset)
+                .or_else(|| first_not_finite("channelscale", &scales));
+            if let Some(found) = found {
                 self.findings.add(rules::NOT_FINITE, || {
-                    (place, format!("{name}[{channel}] is {number}"))
+                    let place = FILE.of(Address::field("poses").index(index));
+                    let NotFinite { part, number, .. } = found;
+                    (place, format!("{part}[{}] is {number}", found.index))
                 });
             }
         }
@@ -382,25 +375,24 @@ impl Check<'_> {
             return Ok(());
         };
         for (frame, bounds) in (0..).zip(bounds.iter()) {
-            let [a, b, c, d, e, f, xy_radius, radius] = bounds;
-            let (mins, maxs) = ([a, b, c], [d, e, f]);
-            let address = || Address::field("bounds").index(frame);
-            let radii = [xy_radius, radius];
-            if let Some((name, axis, number)) =
-                first_not_finite([("bbmins", &mins[..]), ("bbmaxs", &maxs)])
-            {
-                let detail = || format!("{name}.{} is {number}", component(axis));
+            let [x, y, z, max_x, max_y, max_z, xyradius, radius] = bounds;
+            let mins = [x, y, z];
+            let maxs = [max_x, max_y, max_z];
+            let corner =
+                first_not_finite("bbmins", &mins).or_else(|| first_not_finite("bbmaxs", &maxs));
+            let radius = first_not_finite("xyradius", &[xyradius])
+                .or_else(|| first_not_finite("radius", &[radius]));
+            if let Some(found) = corner {
                 self.findings
-                    .add(rules::NOT_FINITE, || (FILE.of(address()), detail()));
-            } else if let Some((_, index, number)) = first_not_finite([("", &radii[..])]) {
-                let name = if index == 0 { "xyradius" } else { "radius" };
+                    .add(rules::NOT_FINITE, || (bounds_place(frame), found.of_axis()));
+            } else if let Some(NotFinite { part, number, .. }) = radius {
                 self.findings.add(rules::NOT_FINITE, || {
-                    (FILE.of(address()), format!("{name} is {number}"))
+                    (bounds_place(frame), format!("{part} is {number}"))
                 });
             }
             if mins.iter().zip(&maxs).any(|(min, max)| min > max) {
                 self.findings.add(rules::INVERTED_BOUNDS, || {
-                    (FILE.of(address()), interval(&mins, &maxs))
+                    (bounds_place(frame), interval(&mins, &maxs))
                 });
             }
         }
@@ -408,33 +400,63 @@ impl Check<'_> {
     }
 }
 
-/// The first number that is infinite or not a number, its index, and the name of its part.
-fn first_not_finite<'a, const N: usize>(
-    parts: [(&'a str, &[f32]); N],
-) -> Option<(&'a str, usize, f32)> {
-    let wrong = |numbers: &[f32]| {
-        numbers
-            .iter()
-            .copied()
-            .enumerate()
-            .find(|(_, number)| !number.is_finite())
-    };
-    parts
-        .into_iter()
-        .find_map(|(name, numbers)| wrong(numbers).map(|(index, number)| (name, index, number)))
+fn joint_place(index: u64) -> Place {
+    FILE.of(Address::field("joints").index(index))
 }
 
-/// The float that these bytes begin with.
-fn shown(format: Scalar, bytes: &[u8]) -> f64 {
+fn bounds_place(frame: u64) -> Place {
+    FILE.of(Address::field("bounds").index(frame))
+}
+
+fn vertex_place(index: u64) -> Place {
+    FILE.of(Address::field("vertices").index(index))
+}
+
+/// A NaN or infinite number.
+struct NotFinite {
+    /// The name of the field that it is in.
+    part: &'static str,
+    /// The index in the field.
+    index: usize,
+    number: f32,
+}
+
+impl NotFinite {
+    /// The detail of a finding, for a field with components x, y, z.
+    fn of_axis(&self) -> String {
+        let axis = component(self.index);
+        format!("{}.{axis} is {}", self.part, self.number)
+    }
+}
+
+/// The first number of a field that is NaN or infinite.
+fn first_not_finite(part: &'static str, numbers: &[f32]) -> Option<NotFinite> {
+    for (index, number) in numbers.iter().copied().enumerate() {
+        if !number.is_finite() {
+            return Some(NotFinite {
+                part,
+                index,
+                number,
+            });
+        }
+    }
+    None
+}
+
+/// The float that these bytes begin with; 0 if they are too short.
+fn float_at_start(format: Scalar, bytes: &[u8]) -> f64 {
     match format {
-        Scalar::F64 => bytes
-            .first_chunk()
-            .map_or(0.0, |bytes| f64::from_le_bytes(*bytes)),
-        Scalar::F16 => bytes
-            .first_chunk()
-            .map_or(0.0, |bytes| F16(u16::from_le_bytes(*bytes)).to_f32().into()),
-        _ => bytes
-            .first_chunk()
-            .map_or(0.0, |bytes| f32::from_le_bytes(*bytes).into()),
+        Scalar::F64 => match bytes.first_chunk() {
+            Some(bytes) => f64::from_le_bytes(*bytes),
+            None => 0.0,
+        },
+        Scalar::F16 => match bytes.first_chunk() {
+            Some(bytes) => F16(u16::from_le_bytes(*bytes)).to_f32().into(),
+            None => 0.0,
+        },
+        _ => match bytes.first_chunk() {
+            Some(bytes) => f32::from_le_bytes(*bytes).into(),
+            None => 0.0,
+        },
     }
 }

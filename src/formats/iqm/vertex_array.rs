@@ -29,13 +29,14 @@ impl Model {
     ///
     /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the model has no such array, and the errors of reading.
     pub fn vertex_array(&self, index: usize) -> Result<Attribute> {
-        let array = self.layout.vertex_arrays.get(index).ok_or_else(|| {
-            let error = FILE.out_of_range("vertex array");
-            error
-                .expected(less_than(self.layout.vertex_arrays.len()))
-                .found(index)
-        })?;
-        self.read_array(&VertexArray::new(&self.layout, &array))
+        match self.layout.vertex_arrays.get(index) {
+            Some(array) => self.read_array(&VertexArray::new(&self.layout, &array)),
+            None => {
+                let error = FILE.out_of_range("vertex array");
+                let count = self.layout.vertex_arrays.len();
+                Err(error.expected(less_than(count)).found(index))
+            }
+        }
     }
 
     fn read_array(&self, array: &VertexArray) -> Result<Attribute> {
@@ -56,8 +57,10 @@ impl Model {
     ///
     /// Returns an error if the file cannot be read.
     pub fn vertex_array_of(&self, kind: &VertexArrayType) -> Result<Option<Attribute>> {
-        let array = self.vertex_arrays().find(|array| array.kind == *kind);
-        array.map(|array| self.read_array(&array)).transpose()
+        match self.vertex_arrays().find(|array| array.kind == *kind) {
+            Some(array) => self.read_array(&array).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// The first custom vertex array with this name, in place; `Ok(None)` without one.
@@ -66,15 +69,16 @@ impl Model {
     ///
     /// Returns an error if the file cannot be read.
     pub fn custom_array(&self, name: impl AsRef<[u8]>) -> Result<Option<Attribute>> {
-        let mut arrays = self.layout.vertex_arrays.iter();
-        let named = |array: &raw::VertexArray| {
-            let offset = array.type_.get().checked_sub(IQM_CUSTOM);
-            offset.is_some_and(|offset| self.layout.text.is_at(offset, name.as_ref()))
-        };
-        let array = arrays.find(named);
-        array
-            .map(|array| self.read_array(&VertexArray::new(&self.layout, &array)))
-            .transpose()
+        for array in self.layout.vertex_arrays.iter() {
+            let Some(offset) = array.type_.get().checked_sub(IQM_CUSTOM) else {
+                continue;
+            };
+            if self.layout.text.is_at(offset, name.as_ref()) {
+                let array = VertexArray::new(&self.layout, &array);
+                return self.read_array(&array).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     /// Positions x, y, z, in place; `Ok(None)` if the file has none.
@@ -121,19 +125,19 @@ impl Model {
             return Ok(None);
         };
         let attribute = self.read_array(&array)?;
-        attribute.array().map(Some).ok_or_else(|| {
-            let place = FILE
-                .of(Address::field("vertex_arrays").index(index))
-                .at(array.range);
-            let error = place.error(
-                ErrorKind::Unsupported,
-                "iqmvertexarray.format as a typed array",
-            );
-            let shape = |(scalar, components)| format!("{scalar}x{components}");
-            error
-                .expected(T::SHAPE.map(shape).unwrap_or_default())
-                .found(attribute.format())
-        })
+        if let Some(elements) = attribute.array() {
+            return Ok(Some(elements));
+        }
+        let place = FILE
+            .of(Address::field("vertex_arrays").index(index))
+            .at(array.range);
+        let field = "iqmvertexarray.format as a typed array";
+        let error = place.error(ErrorKind::Unsupported, field);
+        let expected = match T::SHAPE {
+            Some((scalar, components)) => format!("{scalar}x{components}"),
+            None => String::new(),
+        };
+        Err(error.expected(expected).found(attribute.format()))
     }
 }
 

@@ -1,23 +1,24 @@
 //! Views: a mesh with its own vertices and triangles, for renderers.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::layout::Layout;
+use super::layout::{Layout, ViewAttributes};
 use super::model::{Mesh, Model, run};
 use super::own_vertices::{OwnVertices, overlaps};
 use super::rules::{self, FILE};
 use super::tables::table;
-use super::validate::{any_outside, index_bounds, outside_mesh};
+use super::validate::{IndexBounds, any_outside};
 use super::vertex_array::{VertexArray, VertexArrayType};
 use crate::bytes::Array;
 use crate::limits::{Limits, Meter};
 use crate::mesh::{
     Attribute, AttributeInfo, AttributeList, Bounds, Indices, LoadAttribute, MeshCounts, MeshView,
-    Role,
+    Role, UsedVertices,
 };
 use crate::num::{Span, as_u64, as_usize, less_than, size_u64};
-use crate::report::{Address, Finding, Result};
+use crate::report::{Address, Error, Finding, Place, Result};
 
 /// The vertex arrays of the file, and the mesh's vertices.
 struct VertexArrays {
@@ -34,15 +35,18 @@ impl LoadAttribute for VertexArrays {
     }
 
     fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
-        let absent = || FILE.out_of_range("attribute").found(&info.semantic);
-        let array = self
-            .arrays
-            .get(index)
-            .and_then(|index| self.layout.vertex_arrays.get(*index));
-        let array = VertexArray::new(&self.layout, &array.ok_or_else(absent)?);
-        let bytes =
-            self.vertices
-                .read(&self.layout.source, &array.range, info.format.size(), meter)?;
+        let raw = match self.arrays.get(index) {
+            Some(index) => self.layout.vertex_arrays.get(*index),
+            None => None,
+        };
+        let Some(raw) = raw else {
+            return Err(FILE.out_of_range("attribute").found(&info.semantic));
+        };
+        let array = VertexArray::new(&self.layout, &raw);
+        let size = info.format.size();
+        let bytes = self
+            .vertices
+            .read(&self.layout.source, &array.range, size, meter)?;
         Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
     }
 }
@@ -60,23 +64,24 @@ impl Model {
     /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the model has no such mesh,
     /// [`Malformed`](crate::ErrorKind::Malformed) if an index is not less than `num_vertexes`, and the errors of reading.
     pub fn mesh_view(&self, address: &Address) -> Result<MeshView> {
-        let (index, mesh) = self.mesh_at(address)?;
-        view(self, index, &mesh)
+        view(self, self.mesh_index(address)?)
     }
 
-    fn mesh_at(&self, address: &Address) -> Result<(usize, Mesh)> {
-        let named = |name: &str| {
-            self.meshes()
-                .position(|mesh| mesh.name.to_string_lossy() == name)
-        };
-        let found = address
-            .index_in("meshes", named)
-            .and_then(|index| Some((index, self.mesh(index).ok()?)));
-        found.ok_or_else(|| {
-            let count = self.meshes().len();
-            let error = FILE.out_of_range("mesh").of(address.clone());
-            error.expected(format!("meshes[i] with i below {count}, or a mesh's name"))
-        })
+    /// The index of the mesh at an address.
+    fn mesh_index(&self, address: &Address) -> Result<usize> {
+        let count = self.mesh_count();
+        match address.index_in("meshes", |name| self.mesh_index_by_name(name)) {
+            Some(index) if index < count => Ok(index),
+            _ => {
+                let error = FILE.out_of_range("mesh").of(address.clone());
+                Err(error.expected(format!("meshes[i] with i below {count}, or a mesh's name")))
+            }
+        }
+    }
+
+    fn mesh_index_by_name(&self, name: &str) -> Option<usize> {
+        self.meshes()
+            .position(|mesh| mesh.name.to_string_lossy() == name)
     }
 
     pub(crate) fn has_positions(&self) -> bool {
@@ -84,11 +89,10 @@ impl Model {
     }
 
     fn positions_index(&self) -> Option<usize> {
-        let find = || {
+        *self.layout().positions.get_or_init(|| {
             self.vertex_arrays()
                 .position(|array| array.kind == VertexArrayType::Position)
-        };
-        *self.layout().positions.get_or_init(find)
+        })
     }
 
     /// `true` for each mesh that declares vertices of another mesh.
@@ -103,111 +107,133 @@ impl Model {
     }
 
     pub(crate) fn mesh_counts(&self, address: &Address) -> Result<MeshCounts> {
-        Ok(self.mesh_at(address)?.1.counts(self.has_positions()))
+        let mesh = self.mesh(self.mesh_index(address)?)?;
+        Ok(mesh.counts(self.has_positions()))
     }
 
     pub(crate) fn mesh_bounds(&self, address: &Address) -> Result<Option<Bounds>> {
-        let (_, mesh) = self.mesh_at(address)?;
+        let mesh = self.mesh(self.mesh_index(address)?)?;
         let Some(positions) = self.positions_index() else {
             return Ok(None);
         };
         let positions = self.vertex_array(positions)?;
         let vertices = run(mesh.first_vertex, mesh.num_vertexes);
-        let own = positions.slice(as_usize(vertices.start)..as_usize(vertices.end));
-        Ok(own.and_then(|own| own.bounds()))
+        match positions.slice(as_usize(vertices.start)..as_usize(vertices.end)) {
+            Some(own) => Ok(own.bounds()),
+            None => Ok(None),
+        }
     }
 }
 
 impl Mesh {
     /// The numbers of the table of meshes.
     pub(crate) fn counts(&self, has_positions: bool) -> MeshCounts {
-        let (vertices, triangles) = (self.num_vertexes.into(), self.num_triangles.into());
         MeshCounts {
-            vertices,
-            triangles,
+            vertices: self.num_vertexes.into(),
+            triangles: self.num_triangles.into(),
             has_positions,
         }
     }
 }
 
-fn view(model: &Model, index: usize, mesh: &Mesh) -> Result<MeshView> {
-    let (layout, limits) = (model.layout(), model.options.limits);
+fn view(model: &Model, index: usize) -> Result<MeshView> {
+    let mesh = model.mesh(index)?;
+    let layout = model.layout();
+    let limits = model.options.limits;
     let address = Address::field("meshes").index(as_u64(index));
-    let corners = [mesh.first_triangle, mesh.num_triangles]
-        .map(|n| size_u64::<[u32; 3]>().saturating_mul(n.into()));
-    let [first, length] = corners;
-    let range = layout.sections.triangles.part(first, length);
-    let triangles: Array<u32> = match range.is_empty() {
-        true => Array::new(bytes::Bytes::new()),
-        false => table(&layout.source, &range, "iqmtriangle[]")?,
+    let range = triangle_bytes(layout, &mesh);
+    let triangles: Array<u32> = if range.is_empty() {
+        Array::new(bytes::Bytes::new())
+    } else {
+        table(&layout.source, &range, "iqmtriangle[]")?
     };
 
-    let num_vertexes = layout.header.num_vertexes.get();
     let own = run(mesh.first_vertex, mesh.num_vertexes);
     let mut findings = Vec::new();
     let mut is_listed = !triangles.is_empty() && model.shares_vertices(index);
     if any_outside(&triangles, &own)
-        && let Some((least, greatest)) = index_bounds(&triangles)
+        && let Some(bounds) = IndexBounds::of(&triangles)
     {
         let place = FILE.of(address.clone()).at(range.clone());
-        if greatest >= num_vertexes {
-            let first = triangles
-                .iter()
-                .position(|index| index >= num_vertexes)
-                .unwrap_or_default();
-            let index = triangles.get(first).unwrap_or(greatest);
-            let place = place.at(range.part(as_u64(first).saturating_mul(4), 4));
-            let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
-            return Err(error
-                .expected(format!("{} (num_vertexes)", less_than(num_vertexes)))
-                .found(index));
+        if bounds.max >= layout.header.num_vertexes.get() {
+            return Err(index_out_of_range(layout, &triangles, place, &range));
         }
-        let detail = outside_mesh(least, greatest, &own);
+        let detail = bounds.outside_mesh(&own);
         findings.push(Finding::new(rules::INDEX_OUTSIDE_MESH, place, detail));
         is_listed = true;
     }
     let (vertices, indices) = if is_listed {
-        let (vertices, indices) =
-            OwnVertices::used_by(&triangles, &Meter::of_part(&limits, &range))?;
+        let stored = as_u64(triangles.as_bytes().len());
+        let meter = Meter::of_part(&limits, &range);
+        let used = UsedVertices::of(triangles.iter(), triangles.len_u64(), stored, &meter)?;
+        let indices = Array::from_vec(used.indices);
+        let vertices = OwnVertices::List(used.vertices.into());
         (vertices, Indices::new(indices, 0))
     } else {
         let first = own.start;
         (OwnVertices::Range(own), Indices::new(triangles, first))
     };
-    let vertex_count = vertices.len();
-    let (infos, arrays) = layout.attributes.get_or_init(|| attributes(model)).clone();
-    let arrays = VertexArrays {
-        layout: Arc::clone(&model.layout),
-        arrays,
-        vertices,
-        limits,
-    };
+    let attributes = layout.attributes.get_or_init(|| attributes(model));
     let view = MeshView::with_list(
         FILE,
         address,
         Role::Geometry,
-        vertex_count,
+        vertices.len(),
         indices,
-        infos,
-        arrays,
+        attributes.list.clone(),
+        VertexArrays {
+            layout: Arc::clone(&model.layout),
+            arrays: Arc::clone(&attributes.arrays),
+            vertices,
+            limits,
+        },
     );
-    let view = view
-        .with_name(mesh.name.clone())
-        .with_material(mesh.material.clone());
-    Ok(view.with_findings(findings))
+    Ok(view
+        .with_name(mesh.name)
+        .with_material(mesh.material)
+        .with_findings(findings))
+}
+
+/// The bytes of a mesh's triangles.
+fn triangle_bytes(layout: &Layout, mesh: &Mesh) -> Range<u64> {
+    let size = size_u64::<[u32; 3]>();
+    let start = size.saturating_mul(mesh.first_triangle.into());
+    let length = size.saturating_mul(mesh.num_triangles.into());
+    layout.sections.triangles.part(start, length)
+}
+
+/// The error of the first index that is not less than `num_vertexes`, of triangles in `range`.
+fn index_out_of_range(
+    layout: &Layout,
+    triangles: &Array<u32>,
+    place: Place,
+    range: &Range<u64>,
+) -> Error {
+    let num_vertexes = layout.header.num_vertexes.get();
+    let first = triangles
+        .iter()
+        .position(|index| index >= num_vertexes)
+        .unwrap_or_default();
+    let index = triangles.get(first).unwrap_or(num_vertexes);
+    let place = place.at(range.part(as_u64(first).saturating_mul(4), 4));
+    let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
+    let expected = format!("{} (num_vertexes)", less_than(num_vertexes));
+    error.expected(expected).found(index)
 }
 
 /// The attributes of views, and which vertex array each is.
 ///
 /// The first of each type, and further sets of texture coordinates, colours, joints and weights.
-fn attributes(model: &Model) -> (AttributeList, Arc<[usize]>) {
+fn attributes(model: &Model) -> ViewAttributes {
+    use VertexArrayType::{BlendIndexes, BlendWeights, Color, TexCoord};
     let mut sets: HashMap<VertexArrayType, u32> = HashMap::new();
-    let (mut infos, mut arrays) = (Vec::new(), Vec::new());
+    let mut infos = Vec::new();
+    let mut arrays = Vec::new();
     for (index, array) in model.vertex_arrays().enumerate() {
         let set = sets.entry(array.kind.clone()).or_insert(0);
-        use VertexArrayType::{BlendIndexes, BlendWeights, Color, TexCoord};
-        let repeatable = matches!(array.kind, TexCoord | Color | BlendIndexes | BlendWeights);
-        if (*set == 0 || repeatable) && !matches!(array.kind, VertexArrayType::Reserved(_)) {
+        let is_repeatable = matches!(array.kind, TexCoord | Color | BlendIndexes | BlendWeights);
+        let is_reserved = matches!(array.kind, VertexArrayType::Reserved(_));
+        if (*set == 0 || is_repeatable) && !is_reserved {
             infos.push(AttributeInfo {
                 semantic: array.semantic(*set),
                 format: array.vertex_format(),
@@ -216,5 +242,8 @@ fn attributes(model: &Model) -> (AttributeList, Arc<[usize]>) {
         }
         *set = set.saturating_add(1);
     }
-    (AttributeList::new(infos), arrays.into())
+    ViewAttributes {
+        list: AttributeList::new(infos),
+        arrays: arrays.into(),
+    }
 }

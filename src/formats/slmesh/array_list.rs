@@ -7,10 +7,11 @@ use super::asset::Asset;
 use super::face::Face;
 use super::keys::{MeshKey, PHYSICS_CONVEX, PHYSICS_SHAPE, SKIN};
 use super::mesh::Mesh;
+use super::physics::PhysicsConvex;
 use super::rules::FILE;
 use super::weights::WeightScale;
-use crate::arrays::{ArrayEntry, ArrayList, Encoding, TextList, no_array};
-use crate::bytes::Array;
+use crate::arrays::{ArrayEntry, ArrayList, Encoding, TextList, failed, no_array};
+use crate::bytes::{Array, Element};
 use crate::codec::Codec;
 use crate::num::{as_u64, as_usize};
 use crate::report::{Address, Result, Segment};
@@ -24,6 +25,12 @@ enum ArrayBlock {
 }
 
 impl ArrayBlock {
+    /// All of them, in the order of addresses.
+    fn all() -> impl Iterator<Item = Self> {
+        let meshes = MeshKey::ALL.into_iter().map(Self::Mesh);
+        meshes.chain([Self::Skin, Self::Convex])
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Mesh(key) => key.name(),
@@ -36,21 +43,24 @@ impl ArrayBlock {
 impl Asset {
     /// All arrays, block by block, or only the arrays of the block that a part is in. Reads and inflates each of these blocks.
     pub(crate) fn array_list(&self, part: &[Segment]) -> ArrayList {
-        let meshes = MeshKey::ALL.into_iter().map(ArrayBlock::Mesh);
+        let mut blocks = Vec::new();
+        for block in ArrayBlock::all() {
+            let is_wanted = match part.first() {
+                Some(Segment::Field(field)) => *field == block.name(),
+                Some(_) => false,
+                None => true,
+            };
+            if is_wanted {
+                blocks.push(block);
+            }
+        }
         let asset = self.clone();
-        let wanted = part.first().cloned();
         Box::new(
-            meshes
-                .chain([ArrayBlock::Skin, ArrayBlock::Convex])
-                .filter(move |block| {
-                    wanted
-                        .as_ref()
-                        .is_none_or(|wanted| *wanted == Segment::Field(block.name().into()))
-                })
-                .flat_map(move |block| {
-                    asset
-                        .block_arrays(block)
-                        .unwrap_or_else(crate::arrays::failed)
+            blocks
+                .into_iter()
+                .flat_map(move |block| match asset.block_arrays(block) {
+                    Ok(arrays) => arrays,
+                    Err(error) => failed(error),
                 }),
         )
     }
@@ -62,30 +72,26 @@ impl Asset {
             return Err(absent());
         };
         // The older name of a block refers to the same block.
-        let address = match &**block {
-            PHYSICS_SHAPE => address.moved(
-                &Address::field(PHYSICS_SHAPE),
-                &Address::field(MeshKey::Physics.name()),
-            ),
-            _ => address.clone(),
+        let address = if &**block == PHYSICS_SHAPE {
+            let name = Address::field(MeshKey::Physics.name());
+            address.moved(&Address::field(PHYSICS_SHAPE), &name)
+        } else {
+            address.clone()
         };
-        let found = match (MeshKey::from_name(block), fields) {
+        let entries = match (MeshKey::from_name(block), fields) {
             (Some(key), [Segment::Field(faces), Segment::Index(face), _]) if faces == "faces" => {
                 let mesh = self.mesh_of(key)?.ok_or_else(absent)?;
                 let face = mesh.face(as_usize(*face))?;
-                face_arrays(key, &face).find(|entry| entry.address == address)
+                face_arrays(key, &face)
             }
-            (None, _) if block == SKIN => self
-                .skin_arrays()?
-                .into_iter()
-                .find(|entry| entry.address == address),
-            (None, _) if block == PHYSICS_CONVEX => self
-                .convex_arrays()?
-                .into_iter()
-                .find(|entry| entry.address == address),
-            _ => None,
+            (None, _) if block == SKIN => self.skin_arrays()?,
+            (None, _) if block == PHYSICS_CONVEX => self.convex_arrays()?,
+            _ => return Err(absent()),
         };
-        found.ok_or_else(absent)
+        let mut entries = entries.into_iter();
+        entries
+            .find(|entry| entry.address == address)
+            .ok_or_else(absent)
     }
 
     fn mesh_of(&self, key: MeshKey) -> Result<Option<Mesh>> {
@@ -103,171 +109,176 @@ impl Asset {
                 };
                 // Faces are many: the arrays of each are listed when they are asked for.
                 let faces = (0..mesh.face_count()).filter_map(move |index| mesh.face(index).ok());
-                Ok(Box::new(
-                    faces
-                        .flat_map(move |face| face_arrays(key, &face).collect::<Vec<_>>())
-                        .map(Ok),
-                ))
+                let arrays = faces.flat_map(move |face| face_arrays(key, &face));
+                Ok(Box::new(arrays.map(Ok)))
             }
             ArrayBlock::Skin => Ok(Box::new(self.skin_arrays()?.into_iter().map(Ok))),
             ArrayBlock::Convex => Ok(Box::new(self.convex_arrays()?.into_iter().map(Ok))),
         }
     }
 
-    /// The bytes of a block, and how they are compressed.
-    fn stored(&self, name: &str) -> Result<(Range<u64>, Codec)> {
-        let block = self.stored_block(self.source(), name)?;
-        Ok(block.map_or((0..0, Codec::Zlib), |(block, _)| (block.range, block.codec)))
+    /// The bytes of a block, and their compression.
+    fn block_bytes(&self, name: &str) -> Result<BlockBytes> {
+        Ok(match self.stored_block(self.source(), name)? {
+            Some(stored) => BlockBytes {
+                range: stored.block.range,
+                codec: stored.block.codec,
+            },
+            None => BlockBytes {
+                range: 0..0,
+                codec: Codec::Zlib,
+            },
+        })
     }
 
     fn skin_arrays(&self) -> Result<Vec<ArrayEntry>> {
         let Some(skin) = self.skin()? else {
             return Ok(Vec::new());
         };
-        let (range, codec) = self.stored(SKIN)?;
-        let address = |name| Address::field(SKIN).then(name);
-        let bind_shape = skin.bind_shape_matrix.map(|matrix| {
+        let bytes = self.block_bytes(SKIN)?;
+        let mut entries = Vec::new();
+        if let Some(matrix) = skin.bind_shape_matrix {
             let numbers = Array::from_vec(matrix.to_vec());
-            let read = move || Ok(numbers.clone());
-            ArrayEntry::new(address("bind_shape_matrix"), range.clone(), read).with_count(16)
-        });
-        let matrices = [
-            ("inverse_bind_matrices", skin.inverse_bind_matrices),
-            ("alt_inverse_bind_matrices", skin.alt_inverse_bind_matrices),
-        ];
-        let matrices = matrices.into_iter().filter_map(|(name, matrices)| {
-            let matrices = matrices?;
+            let address = Address::field(SKIN).then("bind_shape_matrix");
+            entries.push(bytes.entry(address, Encoding::Fields, 16, move || Ok(numbers.clone())));
+        }
+        if let Some(matrices) = skin.inverse_bind_matrices {
             let count = matrices.len_u64();
-            Some(
-                ArrayEntry::new(address(name), range.clone(), move || Ok(matrices.clone()))
-                    .with_count(count),
-            )
-        });
-        let entries = bind_shape.into_iter().chain(matrices);
-        Ok(entries
-            .map(|entry| entry.stored_as(codec, Encoding::Fields))
-            .collect())
+            let address = Address::field(SKIN).then("inverse_bind_matrices");
+            let read = move || Ok(matrices.clone());
+            entries.push(bytes.entry(address, Encoding::Fields, count, read));
+        }
+        if let Some(matrices) = skin.alt_inverse_bind_matrices {
+            let count = matrices.len_u64();
+            let address = Address::field(SKIN).then("alt_inverse_bind_matrices");
+            let read = move || Ok(matrices.clone());
+            entries.push(bytes.entry(address, Encoding::Fields, count, read));
+        }
+        Ok(entries)
     }
 
     fn convex_arrays(&self) -> Result<Vec<ArrayEntry>> {
         let Some(convex) = self.physics_convex()? else {
             return Ok(Vec::new());
         };
-        let (range, codec) = self.stored(PHYSICS_CONVEX)?;
-        let address = |name| Address::field(PHYSICS_CONVEX).then(name);
+        let bytes = self.block_bytes(PHYSICS_CONVEX)?;
         let absent = no_array(FILE, &Address::field(PHYSICS_CONVEX));
         let mut entries = Vec::new();
         if let Some(sizes) = convex.hull_sizes() {
-            let (count, convex) = (as_u64(sizes.len()), convex.clone());
-            let read = move || {
-                let sizes = convex.hull_sizes().into_iter().flatten();
-                Ok(Array::from_vec(
-                    sizes
-                        .map(|size| u32::try_from(size).unwrap_or(u32::MAX))
-                        .collect(),
-                ))
-            };
-            let entry = ArrayEntry::new(address("hull_sizes"), range.clone(), read);
-            entries.push(entry.stored_as(codec, Encoding::Fields).with_count(count));
+            let count = as_u64(sizes.len());
+            let convex = convex.clone();
+            let address = Address::field(PHYSICS_CONVEX).then("hull_sizes");
+            let read = move || Ok(Array::from_vec(hull_sizes(&convex)));
+            entries.push(bytes.entry(address, Encoding::Fields, count, read));
         }
-        type Read = fn(&super::PhysicsConvex) -> Result<Option<Array<[f32; 3]>>>;
-        let points: [(_, _, Read); 2] = [
-            (
-                "hull_points",
-                convex.raw_hull_points(),
-                super::PhysicsConvex::hull_points,
-            ),
-            (
-                "bounding_verts",
-                convex.raw_bounding_verts(),
-                super::PhysicsConvex::bounding_verts,
-            ),
-        ];
-        for (name, stored, points) in points {
-            let Some(stored) = stored else { continue };
-            let (convex, absent) = (convex.clone(), absent.clone());
-            let read = move || points(&convex)?.ok_or_else(|| absent.clone());
-            let entry = ArrayEntry::new(address(name), range.clone(), read);
-            entries.push(
-                entry
-                    .stored_as(codec, Encoding::Quantized)
-                    .with_count(stored.len_u64()),
-            );
+        if let Some(points) = convex.raw_hull_points() {
+            let convex = convex.clone();
+            let absent = absent.clone();
+            let address = Address::field(PHYSICS_CONVEX).then("hull_points");
+            let read = move || convex.hull_points()?.ok_or_else(|| absent.clone());
+            entries.push(bytes.entry(address, Encoding::Quantized, points.len_u64(), read));
+        }
+        if let Some(points) = convex.raw_bounding_verts() {
+            let address = Address::field(PHYSICS_CONVEX).then("bounding_verts");
+            let read = move || convex.bounding_verts()?.ok_or_else(|| absent.clone());
+            entries.push(bytes.entry(address, Encoding::Quantized, points.len_u64(), read));
         }
         Ok(entries)
     }
 
     /// The names of the joints.
     pub(crate) fn text_list(&self) -> TextList<'_> {
-        match self.skin() {
-            Err(error) => Box::new(std::iter::once(Err(error))),
-            Ok(skin) => {
-                let names = skin.and_then(|skin| skin.joint_names).into_iter().flatten();
-                let address = |index| Address::field(SKIN).then("joint_names").index(index);
-                Box::new(
-                    (0..)
-                        .zip(names)
-                        .map(move |(index, name)| Ok((address(index), name))),
-                )
-            }
-        }
+        let skin = match self.skin() {
+            Ok(skin) => skin,
+            Err(error) => return Box::new(std::iter::once(Err(error))),
+        };
+        let names = skin.and_then(|skin| skin.joint_names).unwrap_or_default();
+        Box::new((0..).zip(names).map(|(index, name)| {
+            let address = Address::field(SKIN).then("joint_names").index(index);
+            Ok((address, name))
+        }))
     }
 }
 
+/// The bytes of a block in the file, and their compression.
+struct BlockBytes {
+    range: Range<u64>,
+    codec: Codec,
+}
+
+impl BlockBytes {
+    /// The entry of an array of `count` elements in this block.
+    fn entry<T: Element>(
+        &self,
+        address: Address,
+        encoding: Encoding,
+        count: u64,
+        read: impl Fn() -> Result<Array<T>> + Send + Sync + 'static,
+    ) -> ArrayEntry {
+        ArrayEntry::new(address, self.range.clone(), read)
+            .stored_as(self.codec, encoding)
+            .with_count(count)
+    }
+}
+
+fn hull_sizes(convex: &PhysicsConvex) -> Vec<u32> {
+    let mut all = Vec::new();
+    if let Some(sizes) = convex.hull_sizes() {
+        all.reserve_exact(sizes.len());
+        for size in sizes {
+            all.push(u32::try_from(size).unwrap_or(u32::MAX));
+        }
+    }
+    all
+}
+
 /// The arrays of a face; a face without geometry has none.
-fn face_arrays(key: MeshKey, face: &Face) -> impl Iterator<Item = ArrayEntry> + use<> {
+fn face_arrays(key: MeshKey, face: &Face) -> Vec<ArrayEntry> {
+    let mut entries = Vec::new();
+    if !face.has_geometry() {
+        return entries;
+    }
     let address = Address::field(key.name())
         .then("faces")
         .index(as_u64(face.index()));
-    let (range, codec) = (face.range(), face.codec());
+    let bytes = BlockBytes {
+        range: face.range(),
+        codec: face.codec(),
+    };
     let vertices = as_u64(face.vertex_count());
     let absent = Arc::new(no_array(FILE, &address));
-    let quantized = |entry: ArrayEntry| {
-        entry
-            .stored_as(codec, Encoding::Quantized)
-            .with_count(vertices)
-    };
-    let fields = |entry: ArrayEntry| {
-        entry
-            .stored_as(codec, Encoding::Fields)
-            .with_count(vertices)
-    };
-    let mut entries = Vec::new();
-    if face.has_geometry() {
-        let at = |name| (address.clone().then(name), range.clone());
-        let one = face.clone();
-        let (address, range) = at("positions");
-        entries.push(quantized(ArrayEntry::new(address, range, move || {
-            one.positions()
-        })));
-        if face.raw_normals().is_some() {
-            let (one, absent, (address, range)) =
-                (face.clone(), Arc::clone(&absent), at("normals"));
-            let read = move || one.normals()?.ok_or_else(|| (*absent).clone());
-            entries.push(quantized(ArrayEntry::new(address, range, read)));
-        }
-        if face.raw_texcoords().is_some() {
-            let (one, absent, (address, range)) =
-                (face.clone(), Arc::clone(&absent), at("tex_coords"));
-            let read = move || one.texcoords(0)?.ok_or_else(|| (*absent).clone());
-            entries.push(quantized(ArrayEntry::new(address, range, read)));
-        }
-        let (one, (address, range)) = (face.clone(), at("indices"));
-        let indices = ArrayEntry::new(address, range, move || one.indices());
-        let corners = as_u64(face.triangle_count()).saturating_mul(3);
-        entries.push(
-            indices
-                .stored_as(codec, Encoding::Plain)
-                .with_count(corners),
-        );
-        if let Some(weights) = face.weights() {
-            let (one, (address, range)) = (weights.clone(), at("joint_indices"));
-            let read = move || Ok(one.arrays(WeightScale::Stored)?.joints);
-            entries.push(fields(ArrayEntry::new(address, range, read)));
-            let (one, (address, range)) = (weights, at("joint_weights"));
-            let read = move || Ok(one.arrays(WeightScale::Stored)?.weights);
-            entries.push(fields(ArrayEntry::new(address, range, read)));
-        }
+
+    let positions = face.clone();
+    let read = move || positions.positions();
+    let at = address.clone().then("positions");
+    entries.push(bytes.entry(at, Encoding::Quantized, vertices, read));
+    if face.raw_normals().is_some() {
+        let face = face.clone();
+        let absent = Arc::clone(&absent);
+        let read = move || face.normals()?.ok_or_else(|| (*absent).clone());
+        let at = address.clone().then("normals");
+        entries.push(bytes.entry(at, Encoding::Quantized, vertices, read));
     }
-    entries.into_iter()
+    if face.raw_texcoords().is_some() {
+        let face = face.clone();
+        let absent = Arc::clone(&absent);
+        let read = move || face.texcoords(0)?.ok_or_else(|| (*absent).clone());
+        let at = address.clone().then("tex_coords");
+        entries.push(bytes.entry(at, Encoding::Quantized, vertices, read));
+    }
+    let corners = as_u64(face.triangle_count()).saturating_mul(3);
+    let indices = face.clone();
+    let read = move || indices.indices();
+    let at = address.clone().then("indices");
+    entries.push(bytes.entry(at, Encoding::Plain, corners, read));
+    if let Some(weights) = face.weights() {
+        let joints = weights.clone();
+        let read = move || Ok(joints.arrays(WeightScale::Stored)?.joints);
+        let at = address.clone().then("joint_indices");
+        entries.push(bytes.entry(at, Encoding::Fields, vertices, read));
+        let read = move || Ok(weights.arrays(WeightScale::Stored)?.weights);
+        let at = address.then("joint_weights");
+        entries.push(bytes.entry(at, Encoding::Fields, vertices, read));
+    }
+    entries
 }

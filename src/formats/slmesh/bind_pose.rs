@@ -113,44 +113,71 @@ impl Skin {
     /// rests in the bind pose.
     #[must_use]
     pub fn bind_pose(&self) -> Option<BindPose> {
-        let (names, stored) = (
-            self.joint_names.as_ref()?,
-            self.inverse_bind_matrices.as_ref()?,
-        );
+        let names = self.joint_names.as_ref()?;
+        let stored = self.inverse_bind_matrices.as_ref()?;
         if names.is_empty() || names.len() != stored.len() {
             return None;
         }
         let names: Vec<_> = names.iter().map(|name| name.to_string_lossy()).collect();
         let mut out = BindPose::default();
-        let mut places = Vec::with_capacity(names.len());
-        for (index, inverse) in stored.iter().map(|matrix| rows(&matrix)).enumerate() {
-            let place = invert(&inverse);
-            if let Some(place) = place.filter(is_upright) {
-                places.push((place, inverse));
-                continue;
-            }
-            out.replaced.push(index);
-            let place = place.map_or(IDENTITY, |place| upright(&place));
-            places.push(invert(&place).map_or((IDENTITY, IDENTITY), |inverse| (place, inverse)));
+        let mut placed = Vec::with_capacity(names.len());
+        for (index, matrix) in stored.iter().enumerate() {
+            let inverse = rows(&matrix);
+            placed.push(match invert(&inverse) {
+                Some(place) if is_orthogonal(&place) => PlacedJoint { place, inverse },
+                place => {
+                    out.replaced.push(index);
+                    PlacedJoint::replacing(place.as_ref())
+                }
+            });
         }
-        let joint = |((place, inverse), parent): (&(Rows, Rows), Option<usize>)| {
-            let local = parent
-                .and_then(|parent| places.get(parent))
-                .map(|(_, inverse_of_parent)| multiply(inverse_of_parent, place))
-                .filter(is_upright);
-            BoundJoint {
-                parent: parent.filter(|_| local.is_some()),
-                place: columns(place),
-                local: columns(&local.unwrap_or(*place)),
-                inverse: columns(inverse),
-            }
-        };
-        out.joints = places
+        out.joints = placed
             .iter()
             .zip(joint_parents(&names))
-            .map(joint)
+            .map(|(joint, parent)| joint.below(parent, &placed))
             .collect();
         Some(out)
+    }
+}
+
+/// A joint in the space of the bind pose.
+struct PlacedJoint {
+    /// From the joint to that space.
+    place: Rows,
+    /// The inverse of `place`.
+    inverse: Rows,
+}
+
+impl PlacedJoint {
+    /// The joint in place of one whose axes are not at right angles, or whose matrix has no
+    /// inverse.
+    fn replacing(place: Option<&Rows>) -> Self {
+        let place = match place {
+            Some(place) => orthogonalize(place),
+            None => IDENTITY,
+        };
+        match invert(&place) {
+            Some(inverse) => Self { place, inverse },
+            None => Self {
+                place: IDENTITY,
+                inverse: IDENTITY,
+            },
+        }
+    }
+
+    /// This joint as a child of a joint of the list, or as a root if its place relative to the
+    /// parent is sheared.
+    fn below(&self, parent: Option<usize>, joints: &[Self]) -> BoundJoint {
+        let local = match parent.and_then(|parent| joints.get(parent)) {
+            Some(parent) => Some(multiply(&parent.inverse, &self.place)).filter(is_orthogonal),
+            None => None,
+        };
+        BoundJoint {
+            parent: if local.is_some() { parent } else { None },
+            place: columns(&self.place),
+            local: columns(&local.unwrap_or(self.place)),
+            inverse: columns(&self.inverse),
+        }
     }
 }
 
@@ -159,7 +186,11 @@ fn rows(stored: &[f32; 16]) -> Rows {
     let [[a, b, c, _], [d, e, f, _], [g, h, i, _], [j, k, l, _]] = stored.as_chunks::<4>().0 else {
         return IDENTITY;
     };
-    [[*a, *d, *g, *j], [*b, *e, *h, *k], [*c, *f, *i, *l]].map(|row| row.map(f64::from))
+    [
+        [*a, *d, *g, *j].map(f64::from),
+        [*b, *e, *h, *k].map(f64::from),
+        [*c, *f, *i, *l].map(f64::from),
+    ]
 }
 
 #[expect(
@@ -196,18 +227,20 @@ fn determinant(matrix: &Rows) -> f64 {
 
 /// The product that applies `inner` first.
 fn multiply(outer: &Rows, inner: &Rows) -> Rows {
-    let [p, q, r] = *inner;
-    outer.map(|[a, b, c, d]| {
-        let mut row = [0.0; 4];
-        for (out, ((p, q), r)) in row.iter_mut().zip(p.into_iter().zip(q).zip(r)) {
-            *out = a * p + b * q + c * r;
-        }
-        let [.., last] = &mut row;
-        *last += d;
-        row
-    })
+    outer.map(|row| multiply_row(row, inner))
 }
 
+fn multiply_row([a, b, c, d]: [f64; 4], [p, q, r]: &Rows) -> [f64; 4] {
+    [
+        a * p[0] + b * q[0] + c * r[0],
+        a * p[1] + b * q[1] + c * r[1],
+        a * p[2] + b * q[2] + c * r[2],
+        a * p[3] + b * q[3] + c * r[3] + d,
+    ]
+}
+
+/// The inverse: the adjugate, divided by the determinant. `None` if there is none, or a number of
+/// it is not finite.
 fn invert(matrix: &Rows) -> Option<Rows> {
     let determinant = determinant(matrix);
     if determinant == 0.0 || !determinant.is_finite() {
@@ -215,39 +248,53 @@ fn invert(matrix: &Rows) -> Option<Rows> {
     }
     let translation = matrix.map(|[.., last]| last);
     let [x, y, z] = axes(matrix);
-    let inverse = [cross(y, z), cross(z, x), cross(x, y)].map(|row| {
-        let [a, b, c] = row.map(|number| number / determinant);
-        [a, b, c, -dot([a, b, c], translation)]
-    });
-    inverse
+    let inverse = [
+        inverse_row(cross(y, z), determinant, translation),
+        inverse_row(cross(z, x), determinant, translation),
+        inverse_row(cross(x, y), determinant, translation),
+    ];
+    let is_finite = inverse
         .as_flattened()
         .iter()
-        .all(|number| number.is_finite())
-        .then_some(inverse)
+        .all(|number| number.is_finite());
+    is_finite.then_some(inverse)
 }
 
-/// Returns `true` if the axes stand upright on each other, so that a translation, a rotation and a scale express the matrix.
-fn is_upright(matrix: &Rows) -> bool {
-    let [x, y, z] = axes(matrix);
-    let length = |axis| dot(axis, axis).sqrt();
-    [(x, y), (x, z), (y, z)]
-        .into_iter()
-        .all(|(a, b)| dot(a, b).abs() <= 1e-4 * length(a) * length(b))
+fn inverse_row(cofactors: [f64; 3], determinant: f64, translation: [f64; 3]) -> [f64; 4] {
+    let row = cofactors.map(|number| number / determinant);
+    let [a, b, c] = row;
+    [a, b, c, -dot(row, translation)]
 }
 
-/// The matrix whose axes stand upright on each other: of each, what the axes before it leave.
-fn upright(matrix: &Rows) -> Rows {
-    let without = |axis: [f64; 3], other: [f64; 3]| {
-        let share = dot(axis, other) / dot(other, other);
-        let [[a, b, c], [x, y, z]] = [axis, other];
-        [a - share * x, b - share * y, c - share * z]
-    };
+/// Returns `true` if the axes are at right angles, so that a translation, a rotation and a scale
+/// express the matrix.
+fn is_orthogonal(matrix: &Rows) -> bool {
     let [x, y, z] = axes(matrix);
-    let y = without(y, x);
-    let z = without(without(z, x), y);
+    are_orthogonal(x, y) && are_orthogonal(x, z) && are_orthogonal(y, z)
+}
+
+fn are_orthogonal(a: [f64; 3], b: [f64; 3]) -> bool {
+    const MAX_COSINE: f64 = 1e-4;
+    dot(a, b).abs() <= MAX_COSINE * dot(a, a).sqrt() * dot(b, b).sqrt()
+}
+
+/// The matrix with axes at right angles, by the modified Gram-Schmidt process: each axis loses its
+/// components along the axes before it.
+fn orthogonalize(matrix: &Rows) -> Rows {
+    let [x, y, z] = axes(matrix);
+    let y = without_component(y, x);
+    let z = without_component(without_component(z, x), y);
     let [[a, d, g], [b, e, h], [c, f, i]] = [x, y, z];
     let [p, q, r] = matrix.map(|[.., last]| last);
     [[a, b, c, p], [d, e, f, q], [g, h, i, r]]
+}
+
+/// A vector without its component along another.
+fn without_component(vector: [f64; 3], other: [f64; 3]) -> [f64; 3] {
+    let share = dot(vector, other) / dot(other, other);
+    let [a, b, c] = vector;
+    let [x, y, z] = other;
+    [a - share * x, b - share * y, c - share * z]
 }
 
 #[cfg(test)]

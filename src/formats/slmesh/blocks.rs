@@ -6,12 +6,12 @@ use bytes::Bytes;
 
 use super::asset::Asset;
 use super::buffer::MeshBuffer;
-use super::face_layout::each_face;
+use super::face_layout::Faces;
 use super::keys::{DECODED, Lod, MeshKey, PHYSICS_CONVEX, PHYSICS_MESH, PHYSICS_SHAPE, SKIN};
 use super::layout::{BLOCK, Entry};
 use super::mesh::Mesh;
 use super::physics::PhysicsConvex;
-use super::place::{BlockPlace, Content};
+use super::place::{BlockPlace, Content, InflatedBlock};
 use super::rules::FILE;
 use super::skin::Skin;
 use crate::bytes::Source;
@@ -50,34 +50,44 @@ impl Asset {
     /// Returns the errors of [`lod`](Self::lod).
     pub fn lod_into(&self, lod: Lod, out: &mut MeshBuffer, scratch: &mut Scratch) -> Result<bool> {
         out.clear();
-        let Some((block, stored)) = self.stored_block(self.source(), lod.name())? else {
+        let Some(stored) = self.stored_block(self.source(), lod.name())? else {
             return Ok(false);
         };
         let mut content = std::mem::take(&mut scratch.bytes);
-        let filled = self.fill(block, &stored, &mut content, out, scratch);
+        let filled = self.fill(stored, &mut content, out, scratch);
         scratch.bytes = content;
-        if filled.is_err() {
-            out.clear();
+        match filled {
+            Ok(()) => Ok(true),
+            Err(error) => {
+                out.clear();
+                Err(error)
+            }
         }
-        filled.map(|()| true)
     }
 
+    /// Inflates a block into `content`, and decodes its faces into `out`.
     fn fill(
         &self,
-        block: Block,
-        stored: &Bytes,
+        stored: StoredBlock,
         content: &mut Vec<u8>,
         out: &mut MeshBuffer,
         scratch: &mut Scratch,
     ) -> Result<()> {
+        let StoredBlock { block, bytes } = stored;
         let meter = Meter::of_part(&self.options().limits, &block.range);
-        let length = block.inflate_into(stored, self.options(), &meter, content, scratch);
-        let length = length.map_err(|error| self.source().locate(FILE.locate(error)))?;
+        let length = block
+            .inflate_into(&bytes, self.options(), &meter, content, scratch)
+            .map_err(|error| self.source().locate(FILE.locate(error)))?;
         let content = content.get(..length).unwrap_or_default();
         let place = BlockPlace::new(block, &self.options().limits);
-        each_face(content, &place, |_, face| {
-            out.next().fill(content, &face, &meter)
-        })
+        let mut faces = Faces::new(content, &place)?;
+        let mut index = 0_usize;
+        while let Some(face) = faces.next()? {
+            let filled = out.next().fill(content, &face, &meter);
+            filled.map_err(|error| place.locate_face(error, index))?;
+            index = index.saturating_add(1);
+        }
+        Ok(())
     }
 
     /// The mesh for physics, decoded; `Ok(None)` if the asset has no such mesh.
@@ -133,7 +143,7 @@ impl Asset {
         let mut scratch = Scratch::default();
         let context = Context::new(&meter, &mut scratch);
         let content = self.content(self.source(), name, context)?;
-        Ok(content.map(|(_, bytes)| bytes))
+        Ok(content.map(|block| block.content))
     }
 
     /// The blocks that are there, in the order of [`entries`](Self::entries).
@@ -164,17 +174,18 @@ impl Asset {
 
     /// The source, with all blocks that are decoded loaded.
     pub(crate) fn loaded_source(&self) -> Result<Source> {
-        let ranges = DECODED
-            .iter()
-            .filter_map(|name| Some(self.present(name).ok()??.1));
-        match self
-            .source()
-            .with_ranges(&ranges.collect::<Vec<_>>(), "blocks")
-        {
+        let mut ranges = Vec::new();
+        for name in DECODED {
+            if let Ok(Some(present)) = self.present(name) {
+                ranges.push(present.range);
+            }
+        }
+        match self.source().with_ranges(&ranges, "blocks") {
+            Ok(source) => Ok(source),
             // Missing bytes are reported for all blocks at once.
             Err(error) if matches!(error.kind(), ErrorKind::NeedBytes(_)) => Err(error),
             // If reading ahead fails, so does reading, and each block reports its error.
-            source => Ok(source.unwrap_or_else(|_| self.source().clone())),
+            Err(_) => Ok(self.source().clone()),
         }
     }
 
@@ -202,24 +213,28 @@ impl Asset {
 
     /// A block, inflated.
     fn content(&self, source: &Source, name: &str, context: Context<'_>) -> Content {
-        let Some((block, stored)) = self.stored_block(source, name)? else {
-            return Ok(None);
-        };
-        self.inflate(block, stored, context).map(Some)
+        match self.stored_block(source, name)? {
+            Some(stored) => self.inflate(stored, context).map(Some),
+            None => Ok(None),
+        }
     }
 
-    /// The content of a block, whose bytes these are.
+    /// The content of a block.
     pub(crate) fn inflate(
         &self,
-        block: Block,
-        stored: Bytes,
+        stored: StoredBlock,
         context: Context<'_>,
-    ) -> Result<(BlockPlace, Bytes)> {
+    ) -> Result<InflatedBlock> {
+        let StoredBlock { block, bytes } = stored;
         let Context { meter, scratch } = context;
         meter.count_read(&block.range);
-        let content = block.decode_stored(stored, self.options(), meter, scratch);
-        let content = content.map_err(|error| self.source().locate(FILE.locate(error)))?;
-        Ok((BlockPlace::new(block, &self.options().limits), content))
+        let content = block
+            .decode_stored(bytes, self.options(), meter, scratch)
+            .map_err(|error| self.source().locate(FILE.locate(error)))?;
+        Ok(InflatedBlock {
+            place: BlockPlace::new(block, &self.options().limits),
+            content,
+        })
     }
 
     /// The meter of a call on this asset.
@@ -227,71 +242,92 @@ impl Asset {
         Meter::of_call(&self.options().limits)
     }
 
-    /// A block and its bytes.
-    pub(crate) fn stored_block(
-        &self,
-        source: &Source,
-        name: &str,
-    ) -> Result<Option<(Block, Bytes)>> {
-        let Some((entry, range)) = self.present(name)? else {
+    /// A block and its bytes; `Ok(None)` if the asset does not have the block.
+    pub(crate) fn stored_block(&self, source: &Source, name: &str) -> Result<Option<StoredBlock>> {
+        let Some(present) = self.present(name)? else {
             return Ok(None);
         };
-        let place = FILE.of(entry.address.clone()).at(range.clone());
-        let stored = source
-            .get(range, BLOCK)
-            .map_err(|error| place.locate(error))?;
-        block_of(entry, place, stored).map(Some)
+        match source.get(present.range.clone(), BLOCK) {
+            Ok(bytes) => present.with_bytes(bytes).map(Some),
+            Err(error) => Err(present.place().locate(error)),
+        }
     }
 
-    /// Like `stored_block`, where not even a damaged file is a reason that bytes which are there are not read: the outer
-    /// error is the reader's.
-    pub(crate) fn readable_block(&self, name: &str) -> Result<Result<Option<(Block, Bytes)>>> {
-        let (entry, range) = match self.present(name) {
+    /// Like `stored_block`, with two kinds of errors: the outer error is the reader's, the inner
+    /// one is an error of the file, after which other blocks may be read.
+    pub(crate) fn readable_block(&self, name: &str) -> Result<Result<Option<StoredBlock>>> {
+        let present = match self.present(name) {
             Ok(Some(present)) => present,
             Ok(None) => return Ok(Ok(None)),
             Err(error) => return Ok(Err(error)),
         };
-        let place = FILE.of(entry.address.clone()).at(range.clone());
         // If the length is unknown, a reader that finds no more bytes shows that the file is damaged.
-        let is_there = self.source().len()?.is_some_and(|len| range.end <= len);
-        match self
-            .source()
-            .get(range, BLOCK)
-            .map_err(|error| place.locate(error))
-        {
-            Ok(stored) => Ok(block_of(entry, place, stored).map(Some)),
-            Err(error) if is_there || error.is_of_reading() => Err(error),
-            Err(error) => Ok(Err(error)),
+        let end = present.range.end;
+        let is_there = self.source().len()?.is_some_and(|len| end <= len);
+        match self.source().get(present.range.clone(), BLOCK) {
+            Ok(bytes) => Ok(present.with_bytes(bytes).map(Some)),
+            Err(error) => {
+                let error = present.place().locate(error);
+                if is_there || error.is_of_reading() {
+                    Err(error)
+                } else {
+                    Ok(Err(error))
+                }
+            }
         }
     }
 
     /// Returns the entry of a present block; `Ok(None)` if it is absent.
-    pub(crate) fn present(&self, name: &str) -> Result<Option<(&Entry, Range<u64>)>> {
-        let old = (name == PHYSICS_MESH).then_some(PHYSICS_SHAPE);
-        for name in [name].into_iter().chain(old) {
-            if let Some(entry) = self.entry(name)
-                && let Some(range) = entry.range()?
-            {
-                return Ok(Some((entry, range)));
-            }
+    pub(crate) fn present(&self, name: &str) -> Result<Option<PresentBlock<'_>>> {
+        if let Some(present) = self.present_as(name)? {
+            return Ok(Some(present));
+        }
+        if name == PHYSICS_MESH {
+            // As it was called first.
+            return self.present_as(PHYSICS_SHAPE);
         }
         Ok(None)
     }
+
+    /// Like `present`, for a key of the header.
+    fn present_as(&self, key: &str) -> Result<Option<PresentBlock<'_>>> {
+        let Some(entry) = self.entry(key) else {
+            return Ok(None);
+        };
+        let range = entry.range()?;
+        Ok(range.map(|range| PresentBlock { entry, range }))
+    }
 }
 
-/// A block of these bytes, unless they are known to be none.
-fn block_of(entry: &Entry, place: Place, stored: Bytes) -> Result<(Block, Bytes)> {
-    if is_not_downloaded(&stored) {
-        let error = place.error(ErrorKind::Truncated, BLOCK);
-        return Err(error
-            .expected("a zlib stream")
-            .found("zeros: not downloaded"));
+/// A block that the asset has, before it is read.
+pub(crate) struct PresentBlock<'a> {
+    entry: &'a Entry,
+    pub(crate) range: Range<u64>,
+}
+
+/// A block, and its bytes as stored.
+pub(crate) struct StoredBlock {
+    pub(crate) block: Block,
+    pub(crate) bytes: Bytes,
+}
+
+impl PresentBlock<'_> {
+    fn place(&self) -> Place {
+        FILE.of(self.entry.address.clone()).at(self.range.clone())
     }
-    let range = entry.range()?.unwrap_or_default();
-    Ok((
-        Block::new(BLOCK, entry.address.clone(), range, codec(&stored), None),
-        stored,
-    ))
+
+    /// The block with these bytes; an error if it has not been downloaded.
+    fn with_bytes(self, bytes: Bytes) -> Result<StoredBlock> {
+        if is_not_downloaded(&bytes) {
+            let error = self.place().error(ErrorKind::Truncated, BLOCK);
+            let error = error.expected("a zlib stream");
+            return Err(error.found("zeros: not downloaded"));
+        }
+        let codec = codec(&bytes);
+        let address = self.entry.address.clone();
+        let block = Block::new(BLOCK, address, self.range, codec, None);
+        Ok(StoredBlock { block, bytes })
+    }
 }
 
 /// Returns the compression of a block, by its first bytes. The specification's text says gzip; every writer writes zlib.
@@ -303,7 +339,7 @@ fn codec(stored: &[u8]) -> Codec {
     }
 }
 
-/// The viewer's cache reserves room for blocks before it has them.
+/// Returns `true` for zeros: the viewer's cache reserves the bytes of blocks before it has them.
 fn is_not_downloaded(stored: &[u8]) -> bool {
     const CHECKED: usize = 1024;
     !stored.is_empty() && stored.iter().take(CHECKED).all(|byte| *byte == 0)
@@ -318,7 +354,8 @@ impl Asset {
     ///
     /// Returns the errors of [`Entry::range`](super::Entry::range).
     pub fn lod_range(&self, lod: Lod) -> Result<Option<Range<u64>>> {
-        Ok(self.present(lod.name())?.map(|(_, range)| range))
+        let present = self.present(lod.name())?;
+        Ok(present.map(|present| present.range))
     }
 
     /// The level of detail that a viewer shows if it wants `wanted`.
@@ -328,10 +365,11 @@ impl Asset {
     /// It is the wanted level, or else the next lower one that exists, or else the next higher one.
     #[must_use]
     pub fn best_lod(&self, wanted: Lod) -> Option<Lod> {
-        let is_there = |lod: &Lod| matches!(self.lod_range(*lod), Ok(Some(_)));
         let lower = Lod::ALL.into_iter().filter(|lod| *lod <= wanted);
         let higher = Lod::ALL.into_iter().rev().filter(|lod| *lod > wanted);
-        lower.chain(higher).find(is_there)
+        lower
+            .chain(higher)
+            .find(|lod| matches!(self.lod_range(*lod), Ok(Some(_))))
     }
 
     /// An estimate of the number of triangles of a level of detail. Reads nothing.
@@ -342,17 +380,15 @@ impl Asset {
     pub fn triangle_estimate(&self, lod: Lod) -> Option<u64> {
         const OTHER_BYTES: u64 = 384;
         const TRIANGLE: u64 = 16;
-        let stored = |lod: Lod| {
-            self.lod_range(lod)
-                .ok()
-                .flatten()
-                .map(|range| range.length())
-        };
-        let size = Lod::ALL
-            .into_iter()
-            .rev()
-            .filter(|other| *other >= lod)
-            .find_map(stored)?;
-        Some(size.saturating_sub(OTHER_BYTES).max(TRIANGLE) / TRIANGLE)
+        for other in Lod::ALL.into_iter().rev() {
+            if other < lod {
+                continue;
+            }
+            if let Ok(Some(range)) = self.lod_range(other) {
+                let triangles = range.length().saturating_sub(OTHER_BYTES);
+                return Some(triangles.max(TRIANGLE) / TRIANGLE);
+            }
+        }
+        None
     }
 }

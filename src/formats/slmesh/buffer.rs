@@ -1,6 +1,6 @@
 //! Decoded meshes, in memory that is used again for the next one.
 
-use super::face_layout::{FaceLayout, floats_into};
+use super::face_layout::FaceLayout;
 use super::layout::ARRAY;
 use super::weights::{self, WeightScale};
 use crate::limits::Meter;
@@ -72,9 +72,12 @@ impl FaceBuffer {
     /// Decodes a face of this content.
     pub(crate) fn fill(&mut self, content: &[u8], face: &FaceLayout, meter: &Meter) -> Result<()> {
         self.has_geometry = face.has_geometry();
-        floats_into(face.positions(content), &mut self.positions, meter)?;
-        floats_into(face.normals(content), &mut self.normals, meter)?;
-        floats_into(face.texcoords(content), &mut self.texcoords, meter)?;
+        let positions = face.positions(content);
+        positions.decode_into(&mut self.positions, meter)?;
+        let normals = face.normals(content);
+        normals.decode_into(&mut self.normals, meter)?;
+        let texcoords = face.texcoords(content);
+        texcoords.decode_into(&mut self.texcoords, meter)?;
         let indices = face.indices(content);
         meter.resize(
             &mut self.indices,

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
+
 use super::asset::Asset;
 use super::fields::Value;
 use super::keys::{Lod, PHYSICS_CONVEX, PHYSICS_MESH, SKIN};
@@ -41,35 +43,42 @@ impl UploadCache {
         let source = source.for_format(Format::SlMesh);
         let Some(len) = source.len()? else {
             let error = FILE.error(ErrorKind::Unsupported, "upload cache");
-            return Err(error
-                .expected("a source that knows its length")
-                .found("one that does not"));
+            let error = error.expected("a source that knows its length");
+            return Err(error.found("one that does not"));
         };
         Meter::of_part(&options.limits, &(0..len))
             .take_block(len, len, "upload cache")
             .map_err(|error| FILE.at(0..len).locate(error))?
             .keep();
         let bytes = source.get(0..len, "upload cache")?;
-        let parse = || {
-            let mut reader = Reader::new(&bytes, &options.limits);
-            let start = reader.position();
-            reader.skip_value()?;
-            let value = Value::new(&bytes, &(start..reader.position()), "upload cache");
-            let [version, name, mesh] = value.fields(&["version", "name", "mesh"])?.values;
-            let version = version.and_then(|value| value.integer().ok());
-            let name = match name.map(|value| value.event()).transpose()? {
-                Some(Event::String(name)) => text(&bytes, &name),
-                _ => Text::default(),
-            };
-            let mesh =
-                mesh.ok_or_else(|| value.error().expected("an array \"mesh\"").found("none"))?;
-            Ok((version, name, find_assets(mesh)?))
+        Self::parse(&bytes, options).map_err(|error| FILE.locate(error))
+    }
+
+    fn parse(bytes: &Bytes, options: &Options) -> Result<Self> {
+        let mut reader = Reader::new(bytes, &options.limits);
+        let start = reader.position();
+        reader.skip_value()?;
+        let value = Value::new(bytes, &(start..reader.position()), "upload cache");
+        let [version, name, mesh] = value.fields(&["version", "name", "mesh"])?.values;
+        let version = match version {
+            Some(value) => value.integer().ok(),
+            None => None,
         };
-        let (version, name, ranges) = parse().map_err(|error| FILE.locate(error))?;
+        let name = match name {
+            Some(value) => match value.event()? {
+                Event::String(name) => text(bytes, &name),
+                _ => Text::default(),
+            },
+            None => Text::default(),
+        };
+        let Some(mesh) = mesh else {
+            let error = value.error().expected("an array \"mesh\"");
+            return Err(error.found("none"));
+        };
         Ok(Self {
             version,
             name,
-            ranges,
+            ranges: find_assets(mesh)?,
         })
     }
 }
@@ -81,22 +90,20 @@ fn find_assets(value: Value<'_>) -> Result<Vec<Range<u64>>> {
     while let Some(element) = elements.next()? {
         let length = match element.event()? {
             Event::String(asset) if asset.has_escapes() => {
-                let error = FILE
-                    .at(element.range())
-                    .error(ErrorKind::Unsupported, "mesh");
-                return Err(error
-                    .expected("an asset as it is")
-                    .found("one with escapes"));
+                let place = FILE.at(element.range());
+                let error = place.error(ErrorKind::Unsupported, "mesh");
+                let error = error.expected("an asset as it is");
+                return Err(error.found("one with escapes"));
             }
             Event::String(asset) => asset.raw().len(),
             Event::Binary(asset) => asset.len(),
             other => return Err(element.wrong("an asset in a string", other)),
         };
-        // A quoted string ends in its quote.
-        let end = element
-            .span()
-            .end
-            .saturating_sub(usize::from(element.is_quoted()));
+        let mut end = element.span().end;
+        if element.is_quoted() {
+            // The quote at its end.
+            end = end.saturating_sub(1);
+        }
         assets.push(as_u64(end.saturating_sub(length))..as_u64(end));
     }
     Ok(assets)
@@ -125,23 +132,16 @@ impl CacheEntry {
     pub fn from_source(source: &Source, options: &Options) -> Result<Self> {
         let source = source.for_format(Format::SlMesh);
         let preamble = source.get(0..Self::PREAMBLE, "preamble")?;
-        let word = |index: usize| {
-            let bytes = preamble
-                .get(index..)
-                .and_then(|rest| rest.first_chunk())
-                .copied();
-            u32::from_le_bytes(bytes.unwrap_or_default())
-        };
-        if word(0) != 1 {
-            let error = FILE
-                .at(0..4)
-                .error(ErrorKind::Unsupported, "version of the cache entry");
-            return Err(error.expected("1").found(word(0)));
+        let version = word_at(&preamble, 0);
+        if version != 1 {
+            let what = "version of the cache entry";
+            let error = FILE.at(0..4).error(ErrorKind::Unsupported, what);
+            return Err(error.expected("1").found(version));
         }
         let asset = Asset::at(&source, Self::PREAMBLE..u64::MAX, options)?;
         Ok(Self {
             asset,
-            flags: word(8),
+            flags: word_at(&preamble, 8),
         })
     }
 
@@ -159,7 +159,20 @@ impl CacheEntry {
             (PHYSICS_CONVEX, 6),
             (PHYSICS_MESH, 7),
         ];
-        BITS.iter()
-            .any(|(name, bit)| *name == block && self.flags >> bit & 1 == 1)
+        for (name, bit) in BITS {
+            if name == block {
+                return self.flags >> bit & 1 == 1;
+            }
+        }
+        false
+    }
+}
+
+/// The little-endian number of four bytes at an offset; 0 beyond the end.
+fn word_at(bytes: &[u8], offset: usize) -> u32 {
+    let rest = bytes.get(offset..).unwrap_or_default();
+    match rest.first_chunk() {
+        Some(word) => u32::from_le_bytes(*word),
+        None => 0,
     }
 }

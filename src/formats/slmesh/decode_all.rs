@@ -1,12 +1,15 @@
 //! All blocks of an asset at once.
 
+use bytes::Bytes;
+
 use super::asset::Asset;
 use super::keys::{DECODED, Lod, MeshKey};
 use super::mesh::Mesh;
 use super::physics::PhysicsConvex;
-use super::place::{BlockPlace, Content};
+use super::place::{BlockPlace, Content, InflatedBlock};
 use super::rules::FILE;
 use super::skin::Skin;
+use crate::bytes::Source;
 use crate::decode::{Block, decode_all};
 use crate::report::{Error, Result};
 
@@ -55,8 +58,7 @@ impl Asset {
     /// Returns [`NeedBytes`](crate::ErrorKind::NeedBytes) if the source is [`Fragments`](crate::Fragments) that lack some.
     pub fn decode_all(&self) -> Result<Decoded> {
         let source = self.loaded_source()?;
-        let located =
-            DECODED.map(|name| Ok(self.stored_block(&source, name)?.map(|(block, _)| block)));
+        let located = DECODED.map(|name| self.locate_block(&source, name));
         let blocks: Vec<Block> = located.iter().flatten().flatten().cloned().collect();
         let mut contents = decode_all(&source, &blocks, self.options()).into_iter();
         let [
@@ -67,15 +69,7 @@ impl Asset {
             physics_mesh,
             physics_convex,
             skin,
-        ] = located.map(|block: Result<Option<Block>>| -> Content {
-            let Some(block) = block? else { return Ok(None) };
-            // There is one for each block.
-            let content = contents
-                .next()
-                .transpose()
-                .map_err(|error| FILE.locate(error))?;
-            Ok(content.map(|content| (BlockPlace::new(block, &self.options().limits), content)))
-        });
+        ] = located.map(|block| self.next_content(block, &mut contents));
         let meter = self.meter();
         Ok(Decoded {
             lods: [
@@ -88,5 +82,26 @@ impl Asset {
             physics_convex: PhysicsConvex::new(physics_convex),
             skin: Skin::new(skin),
         })
+    }
+
+    fn locate_block(&self, source: &Source, name: &str) -> Result<Option<Block>> {
+        let stored = self.stored_block(source, name)?;
+        Ok(stored.map(|stored| stored.block))
+    }
+
+    /// The content of a block, out of the contents of all blocks that are there.
+    fn next_content(
+        &self,
+        block: Result<Option<Block>>,
+        contents: &mut impl Iterator<Item = Result<Bytes>>,
+    ) -> Content {
+        let Some(block) = block? else { return Ok(None) };
+        let Some(content) = contents.next() else {
+            return Ok(None);
+        };
+        Ok(Some(InflatedBlock {
+            content: content.map_err(|error| FILE.locate(error))?,
+            place: BlockPlace::new(block, &self.options().limits),
+        }))
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::face_layout::{Domain, FaceLayout, floats_into};
+use super::face_layout::{Domain, FaceLayout};
 use super::llsd::{Event, Reader};
 use super::place::BlockPlace;
 use super::rules::FILE;
@@ -32,6 +32,12 @@ pub struct Face {
     pub(super) index: usize,
     pub(super) content: Bytes,
     pub(super) layout: FaceLayout,
+}
+
+/// An index that is not less than the number of vertices.
+pub(crate) struct WrongIndex {
+    pub(crate) corner: u64,
+    pub(crate) index: u16,
 }
 
 impl Face {
@@ -96,11 +102,8 @@ impl Face {
     ///
     /// Returns the errors of [`positions`](Self::positions).
     fn positions_into(&self, out: &mut Vec<[f32; 3]>) -> Result<()> {
-        self.located(floats_into(
-            self.layout.positions(&self.content),
-            out,
-            &self.place.meter(),
-        ))
+        let positions = self.layout.positions(&self.content);
+        self.located(positions.decode_into(out, &self.place.meter()))
     }
 
     /// "Normal": three integers per vertex, from -1 to 1; `None` if the face has no normals.
@@ -127,11 +130,8 @@ impl Face {
     ///
     /// Returns the errors of [`normals`](Self::normals).
     fn normals_into(&self, out: &mut Vec<[f32; 3]>) -> Result<bool> {
-        self.located(floats_into(
-            self.layout.normals(&self.content),
-            out,
-            &self.place.meter(),
-        ))?;
+        let normals = self.layout.normals(&self.content);
+        self.located(normals.decode_into(out, &self.place.meter()))?;
         Ok(self.layout.normals.is_some())
     }
 
@@ -175,11 +175,8 @@ impl Face {
             out.clear();
             return Ok(false);
         }
-        self.located(floats_into(
-            self.layout.texcoords(&self.content),
-            out,
-            &self.place.meter(),
-        ))?;
+        let texcoords = self.layout.texcoords(&self.content);
+        self.located(texcoords.decode_into(out, &self.place.meter()))?;
         Ok(self.layout.texcoords.is_some())
     }
 
@@ -212,29 +209,27 @@ impl Face {
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if an index is out of range.
     pub fn indices(&self) -> Result<Array<u16>> {
         let vertices = self.vertex_count();
-        let Some((corner, index)) = self.wrong_index() else {
+        let Some(wrong) = self.wrong_index() else {
             return Ok(self.raw_indices());
         };
-        let start = as_u64(
-            self.layout
-                .triangles
-                .start
-                .saturating_add(corner.saturating_mul(2)),
-        );
+        let offset = wrong.corner.saturating_mul(2);
+        let start = as_u64(self.layout.triangles.start).saturating_add(offset);
         let error = FILE.at(span(start, 2)).malformed("TriangleList");
-        let error = error.expected(less_than(vertices)).found(index);
-        Err(self
-            .place
-            .locate_at(error, self.address().then("indices").index(as_u64(corner))))
+        let error = error.expected(less_than(vertices)).found(wrong.index);
+        let address = self.address().then("indices").index(wrong.corner);
+        Err(self.place.locate_at(error, address))
     }
 
-    /// The first index that is not less than the number of vertices, and its place.
-    pub(crate) fn wrong_index(&self) -> Option<(usize, u16)> {
+    /// The first index that is not less than the number of vertices.
+    pub(crate) fn wrong_index(&self) -> Option<WrongIndex> {
         let indices = self.layout.indices(&self.content);
         let numbers = indices.iter().map(|index| index.get().into());
         let found = scan::out_of_range(numbers, self.vertex_count())?;
-        let corner = as_usize(found.first);
-        Some((corner, indices.get(corner)?.get()))
+        let index = indices.get(as_usize(found.first))?;
+        Some(WrongIndex {
+            corner: found.first,
+            index: index.get(),
+        })
     }
 
     /// "Weights": the joints that move each vertex, and how much.
@@ -282,12 +277,12 @@ impl Face {
         &self.layout
     }
 
-    /// The bytes of the block in the file.
     /// The compression of the face's block.
     pub(crate) fn codec(&self) -> Codec {
         self.place.codec
     }
 
+    /// The bytes of the block in the file.
     pub(crate) fn range(&self) -> Range<u64> {
         self.place.range.clone()
     }
@@ -307,11 +302,12 @@ impl Face {
 
 impl fmt::Debug for Face {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (address, vertices, triangles) =
-            (self.address(), self.vertex_count(), self.triangle_count());
         write!(
             f,
-            "Face({address}: {vertices} vertices, {triangles} triangles)"
+            "Face({}: {} vertices, {} triangles)",
+            self.address(),
+            self.vertex_count(),
+            self.triangle_count()
         )
     }
 }

@@ -62,6 +62,22 @@ impl<const N: usize> Domain<N> {
     }
 }
 
+/// Integers as stored, and the domain that they are decoded in.
+pub(crate) struct Quantized<'a, const N: usize> {
+    pub(crate) stored: &'a [u8],
+    pub(crate) domain: Domain<N>,
+}
+
+impl<const N: usize> Quantized<'_, N> {
+    /// Decodes all elements into `out`, which is resized to their number.
+    pub(crate) fn decode_into(&self, out: &mut Vec<[f32; N]>, meter: &Meter) -> Result<()> {
+        let stored = <[[le::U16; N]]>::ref_from_bytes(self.stored).unwrap_or_default();
+        meter.resize(out, meter.read(), as_u64(stored.len()), ARRAY)?;
+        dequantize(stored, self.domain.min, self.domain.max, out);
+        Ok(())
+    }
+}
+
 /// The positions of the fields of a face in the content of its block. Every length has been checked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FaceLayout {
@@ -135,26 +151,21 @@ impl FaceLayout {
         ] = fields.values;
         self.positions = self.required(position, "Position")?.binary_of(6)?;
         let vertices = self.vertex_count();
-        let as_many = |value: Value<'_>, size: usize| {
-            let span = value.binary_of(size)?;
-            let needed = vertices.saturating_mul(size);
-            if span.len() == needed {
-                return Ok(span);
-            }
-            let [needed, vertices, found] =
-                [needed, vertices, span.len()].map(|n| decimal(as_u64(n)));
-            let expected =
-                format!("{needed} bytes, for as many elements as there are positions: {vertices}");
-            Err(value
-                .wrong_count()
-                .expected(expected)
-                .found(format_args!("{found} bytes")))
-        };
-        self.normals = normal.map(|value| as_many(value, 6)).transpose()?;
-        self.texcoords = tex_coord.map(|value| as_many(value, 4)).transpose()?;
-        self.domain = domain.map(read_domain).transpose()?;
-        self.texcoord_domain = texcoord_domain.map(read_domain).transpose()?;
-        self.normalized_scale = scale.map(|value| value.numbers()).transpose()?;
+        if let Some(value) = normal {
+            self.normals = Some(one_per_vertex(value, 6, vertices)?);
+        }
+        if let Some(value) = tex_coord {
+            self.texcoords = Some(one_per_vertex(value, 4, vertices)?);
+        }
+        if let Some(value) = domain {
+            self.domain = Some(read_domain(value)?);
+        }
+        if let Some(value) = texcoord_domain {
+            self.texcoord_domain = Some(read_domain(value)?);
+        }
+        if let Some(value) = scale {
+            self.normalized_scale = Some(value.numbers()?);
+        }
         self.triangles = self.required(triangles, "TriangleList")?.binary_of(2)?;
         // The rest is not a triangle; the viewer leaves it out.
         let odd = self.triangles.len() % 6;
@@ -170,12 +181,12 @@ impl FaceLayout {
     }
 
     fn required<'a>(&self, value: Option<Value<'a>>, what: &'static str) -> Result<Value<'a>> {
-        value.ok_or_else(|| {
-            let error = FILE
-                .at(as_u64(self.map.start)..as_u64(self.map.end))
-                .malformed(what);
-            error.expected("the field, or \"NoGeometry\"").found("none")
-        })
+        if let Some(value) = value {
+            return Ok(value);
+        }
+        let map = as_u64(self.map.start)..as_u64(self.map.end);
+        let error = FILE.at(map).malformed(what);
+        Err(error.expected("the field, or \"NoGeometry\"").found("none"))
     }
 
     pub(crate) fn has_geometry(&self) -> bool {
@@ -200,22 +211,27 @@ impl FaceLayout {
         self.texcoord_domain.unwrap_or(Domain::NONE)
     }
 
-    /// Positions as stored, and their domain.
-    pub(crate) fn positions<'a>(&self, content: &'a [u8]) -> (&'a [u8], Domain<3>) {
-        (
-            bytes(content, Some(&self.positions)),
-            self.position_domain(),
-        )
+    pub(crate) fn positions<'a>(&self, content: &'a [u8]) -> Quantized<'a, 3> {
+        Quantized {
+            stored: bytes(content, Some(&self.positions)),
+            domain: self.position_domain(),
+        }
     }
 
-    /// Normals as stored, and their domain.
-    pub(crate) fn normals<'a>(&self, content: &'a [u8]) -> (&'a [u8], Domain<3>) {
-        (bytes(content, self.normals.as_ref()), Domain::NORMAL)
+    /// The normals; no elements if the face has none.
+    pub(crate) fn normals<'a>(&self, content: &'a [u8]) -> Quantized<'a, 3> {
+        Quantized {
+            stored: bytes(content, self.normals.as_ref()),
+            domain: Domain::NORMAL,
+        }
     }
 
-    /// Texture coordinates as stored, and their domain.
-    pub(crate) fn texcoords<'a>(&self, content: &'a [u8]) -> (&'a [u8], Domain<2>) {
-        (bytes(content, self.texcoords.as_ref()), self.uv_domain())
+    /// The texture coordinates; no elements if the face has none.
+    pub(crate) fn texcoords<'a>(&self, content: &'a [u8]) -> Quantized<'a, 2> {
+        Quantized {
+            stored: bytes(content, self.texcoords.as_ref()),
+            domain: self.uv_domain(),
+        }
     }
 
     pub(crate) fn indices<'a>(&self, content: &'a [u8]) -> &'a [le::U16] {
@@ -227,6 +243,22 @@ impl FaceLayout {
     }
 }
 
+/// The bytes of a field with an element of `size` bytes for each vertex.
+fn one_per_vertex(value: Value<'_>, size: usize, vertices: usize) -> Result<Range<usize>> {
+    let span = value.binary_of(size)?;
+    let needed = vertices.saturating_mul(size);
+    if span.len() == needed {
+        return Ok(span);
+    }
+    let expected = format!(
+        "{} bytes, for as many elements as there are positions: {}",
+        decimal(needed),
+        decimal(vertices)
+    );
+    let found = format!("{} bytes", decimal(span.len()));
+    Err(value.wrong_count().expected(expected).found(found))
+}
+
 fn read_domain<const N: usize>(value: Value<'_>) -> Result<Domain<N>> {
     let [min, max] = value.fields(&["Min", "Max"])?.values;
     Domain::read(min, max, value)
@@ -234,40 +266,50 @@ fn read_domain<const N: usize>(value: Value<'_>) -> Result<Domain<N>> {
 
 /// Returns a part of the content; an empty slice if `span` is `None`.
 pub(crate) fn bytes<'a>(content: &'a [u8], span: Option<&Range<usize>>) -> &'a [u8] {
-    span.and_then(|span| content.get(span.clone()))
-        .unwrap_or_default()
-}
-
-/// Decodes integers that lie in a domain.
-pub(crate) fn floats_into<const N: usize>(
-    (stored, domain): (&[u8], Domain<N>),
-    out: &mut Vec<[f32; N]>,
-    meter: &Meter,
-) -> Result<()> {
-    let stored = <[[le::U16; N]]>::ref_from_bytes(stored).unwrap_or_default();
-    meter.resize(out, meter.read(), as_u64(stored.len()), ARRAY)?;
-    dequantize(stored, domain.min, domain.max, out);
-    Ok(())
-}
-
-/// Calls `visit` with each face of a block's content and its index.
-pub(crate) fn each_face(
-    content: &[u8],
-    place: &BlockPlace,
-    mut visit: impl FnMut(usize, FaceLayout) -> Result<()>,
-) -> Result<()> {
-    let mut reader = Reader::new(content, &place.limits);
-    let count = face_count(&mut reader).map_err(|error| place.locate(error))?;
-    for index in 0..as_usize(count) {
-        FaceLayout::read(content, &mut reader)
-            .and_then(|face| visit(index, face))
-            .map_err(|error| place.locate_face(error, index))?;
+    match span {
+        Some(span) => content.get(span.clone()).unwrap_or_default(),
+        None => &[],
     }
-    // The end of the array.
-    reader
-        .next_event()
-        .map(drop)
-        .map_err(|error| place.locate(error))
+}
+
+/// The faces of a block's content, read one after the other.
+pub(crate) struct Faces<'a> {
+    content: &'a [u8],
+    place: &'a BlockPlace,
+    reader: Reader<'a>,
+    count: usize,
+    /// The index of the next face.
+    index: usize,
+}
+
+impl<'a> Faces<'a> {
+    pub(crate) fn new(content: &'a [u8], place: &'a BlockPlace) -> Result<Self> {
+        let mut reader = Reader::new(content, &place.limits);
+        let count = face_count(&mut reader).map_err(|error| place.locate(error))?;
+        Ok(Self {
+            content,
+            place,
+            reader,
+            count: as_usize(count),
+            index: 0,
+        })
+    }
+
+    /// Reads the next face; `Ok(None)` after the last, whose array must end there.
+    pub(crate) fn next(&mut self) -> Result<Option<FaceLayout>> {
+        if self.index == self.count {
+            return match self.reader.next_event() {
+                Ok(_) => Ok(None),
+                Err(error) => Err(self.place.locate(error)),
+            };
+        }
+        let face = match FaceLayout::read(self.content, &mut self.reader) {
+            Ok(face) => face,
+            Err(error) => return Err(self.place.locate_face(error, self.index)),
+        };
+        self.index = self.index.saturating_add(1);
+        Ok(Some(face))
+    }
 }
 
 fn face_count(reader: &mut Reader<'_>) -> Result<u32> {

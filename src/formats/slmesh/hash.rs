@@ -21,13 +21,15 @@ impl Asset {
         /// More than there are known blocks.
         const TIMES: u64 = 16;
         let mut findings = Findings::default();
-        let (mut hashed, mut end) = (0_u64, 0);
+        let mut hashed = 0_u64;
+        let mut end = 0;
         for entry in self.entries() {
-            let (Some(hash), Some(range)) = (entry.hash(), entry.range()?) else {
-                continue;
-            };
+            let range = entry.range()?;
+            let Some(hash) = entry.hash() else { continue };
+            let Some(range) = range else { continue };
             let place = FILE.of(entry.address.clone()).at(range.clone());
-            (hashed, end) = (hashed.saturating_add(range.length()), range.end.max(end));
+            hashed = hashed.saturating_add(range.length());
+            end = range.end.max(end);
             if hashed > end.saturating_mul(TIMES) {
                 findings.add(rules::SHARED_TOO_OFTEN, || {
                     (place, "not compared with its hash")
@@ -40,16 +42,21 @@ impl Asset {
                 .map_err(|error| place.locate(error))?;
             let found = Md5::digest(&stored);
             if hash[..] != found[..] {
-                let hex = |bytes: &[u8]| {
-                    bytes
-                        .iter()
-                        .map(|byte| format!("{byte:02x}"))
-                        .collect::<String>()
-                };
-                let detail = format!("expected {}, found {}", hex(&hash), hex(&found));
-                findings.add(rules::HASH, || (place, detail));
+                findings.add(rules::HASH, || {
+                    let detail = format!("expected {}, found {}", hex(&hash), hex(&found));
+                    (place, detail)
+                });
             }
         }
         Ok(findings.into_vec())
     }
+}
+
+/// Bytes as hexadecimal digits.
+fn hex(bytes: &[u8]) -> String {
+    let mut digits = String::new();
+    for byte in bytes {
+        digits.push_str(&format!("{byte:02x}"));
+    }
+    digits
 }

@@ -14,7 +14,7 @@ use crate::format::Format;
 use crate::limits::{Limits, Meter, caps};
 use crate::num::{Span, as_u64, at_most, span};
 use crate::options::Options;
-use crate::report::{Address, Error, ErrorKind, Finding, Findings, Result};
+use crate::report::{Address, Error, ErrorKind, Finding, Findings, Place, Result};
 
 /// The number of bytes that are read first: the header and, for small assets, some blocks. The viewer reads the same number.
 const HEAD: u64 = 4096;
@@ -115,13 +115,12 @@ impl Layout {
         max_version: i32,
     ) -> Result<Self> {
         let source = source.for_format(Format::SlMesh);
-        let (source, bytes, keys) = read_header(&source, &region, limits)?;
-        let header = span(region.start, as_u64(bytes.len()));
+        let header = read_header(&source, &region, limits)?;
         let mut layout = Self {
-            source,
-            header,
-            bytes,
-            keys,
+            source: header.source,
+            header: span(region.start, as_u64(header.bytes.len())),
+            bytes: header.bytes,
+            keys: header.keys,
             entries: Vec::new(),
             version: None,
             findings: Vec::new(),
@@ -130,11 +129,14 @@ impl Layout {
         layout.read_version(max_version, &mut findings)?;
         layout.refuse_upload_cache()?;
         // If keys are equal, the first counts.
-        let mut seen = HashSet::new();
-        let first = layout.keys.iter().filter(|key| seen.insert(&key.name));
-        layout.entries = first
-            .filter_map(|key| layout.entry_of(key, region.end))
-            .collect();
+        let mut names = HashSet::new();
+        let mut entries = Vec::new();
+        for key in &layout.keys {
+            if names.insert(&key.name) {
+                entries.extend(layout.entry_of(key, region.end));
+            }
+        }
+        layout.entries = entries;
         layout.note_missing(&mut findings);
         layout.findings = findings.into_vec();
         Ok(layout)
@@ -157,28 +159,26 @@ impl Layout {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
-    fn read_version(&mut self, most: i32, findings: &mut Findings) -> Result<()> {
+    fn read_version(&mut self, max: i32, findings: &mut Findings) -> Result<()> {
         let Some(value) = self.value("version", "version") else {
             return Ok(());
         };
         let place = FILE.at(self.absolute(&value.range()));
-        let Some(version) = value
-            .integer()
-            .ok()
-            .and_then(|version| i32::try_from(version).ok())
-        else {
+        let Some(version) = whole_number(value) else {
             findings.add(rules::VERSION, || (place, "not a whole number"));
             return Ok(());
         };
-        if version > most {
+        if version > max {
             let error = place.error(ErrorKind::Unsupported, "version");
-            return Err(error.expected(at_most(most)).found(version));
+            return Err(error.expected(at_most(max)).found(version));
         }
         if version > MAX_VERSION {
-            let detail = format!(
-                "{version}: a format that is incompatible with versions up to {MAX_VERSION}"
-            );
-            findings.add(rules::VERSION, || (place, detail));
+            findings.add(rules::VERSION, || {
+                let detail = format!(
+                    "{version}: a format that is incompatible with versions up to {MAX_VERSION}"
+                );
+                (place, detail)
+            });
         }
         self.version = Some(version);
         Ok(())
@@ -186,15 +186,12 @@ impl Layout {
 
     /// The viewer's upload cache is also a map, with whole assets inside.
     fn refuse_upload_cache(&self) -> Result<()> {
-        let is_array = |name| {
-            self.value(name, "header")
-                .is_some_and(|value| matches!(value.event(), Ok(Event::BeginArray(_))))
-        };
-        let has_block = self
-            .keys
-            .iter()
-            .any(|key| KNOWN.iter().any(|name| key.name == name));
-        if has_block || !is_array("mesh") || !is_array("instance") {
+        for key in &self.keys {
+            if KNOWN.iter().any(|name| key.name == name) {
+                return Ok(());
+            }
+        }
+        if !self.is_array("mesh") || !self.is_array("instance") {
             return Ok(());
         }
         let error = FILE
@@ -204,69 +201,59 @@ impl Layout {
         Err(error.found("a viewer's upload cache (.slm), which slmesh::UploadCache reads"))
     }
 
-    /// The entry of a key that is a block: a known one, or a map with offset and size.
-    fn entry_of(&self, Key { name, value }: &Key, region_end: u64) -> Option<Entry> {
-        const FIELDS: [&str; 4] = ["offset", "size", "hash", "mesh_triangles"];
-        let known = KNOWN.into_iter().find(|known| *name == known);
-        let value = Value::new(&self.bytes, value, "header");
-        let fields = value.fields(&FIELDS).map(|fields| fields.values);
-        if known.is_none() && !matches!(fields, Ok([Some(_), Some(_), ..])) {
-            return None;
+    /// Returns `true` if the value of a key is an array.
+    fn is_array(&self, name: &str) -> bool {
+        match self.value(name, "header") {
+            Some(value) => matches!(value.event(), Ok(Event::BeginArray(_))),
+            None => false,
         }
-        let address = match known {
-            Some(known) => Address::field(known),
-            None => Address::field("header").name(name.to_string_lossy()),
-        };
-        let (range, hash, mesh_triangles) = match fields {
-            Ok([offset, size, hash, triangles]) => (
-                self.block_range(value, offset, size, region_end),
-                hash,
-                triangles,
-            ),
-            Err(error) => (Err(self.in_header(error)), None, None),
-        };
-        let hash = hash.and_then(|value| match value.event() {
-            Ok(Event::Binary(bytes)) => bytes.try_into().ok(),
-            Ok(Event::Uuid(bytes)) => Some(bytes),
-            _ => None,
-        });
-        let mesh_triangles =
-            mesh_triangles.and_then(|value| u64::try_from(value.integer().ok()?).ok());
-        let range = range.map_err(|error| FILE.of(address.clone()).locate(error));
-        Some(Entry {
-            name: name.clone(),
-            address,
-            range,
-            hash,
-            mesh_triangles,
-        })
     }
 
-    fn block_range<'a>(
+    /// The entry of a key that is a block: a known one, or a map with offset and size.
+    fn entry_of(&self, key: &Key, region_end: u64) -> Option<Entry> {
+        const FIELDS: [&str; 4] = ["offset", "size", "hash", "mesh_triangles"];
+        let known = KNOWN.into_iter().find(|known| key.name == known);
+        let value = Value::new(&self.bytes, &key.value, "header");
+        let fields = value.fields(&FIELDS).map(|fields| fields.values);
+        let address = match known {
+            Some(known) => Address::field(known),
+            None if matches!(fields, Ok([Some(_), Some(_), ..])) => {
+                Address::field("header").name(key.name.to_string_lossy())
+            }
+            None => return None,
+        };
+        let mut entry = Entry {
+            name: key.name.clone(),
+            address,
+            range: Ok(None),
+            hash: None,
+            mesh_triangles: None,
+        };
+        let range = match fields {
+            Ok([offset, size, hash, mesh_triangles]) => {
+                entry.hash = hash.and_then(md5);
+                entry.mesh_triangles = mesh_triangles.and_then(whole_number);
+                self.block_range(value, offset, size, region_end)
+            }
+            Err(error) => Err(self.in_header(error)),
+        };
+        entry.range = match range {
+            Ok(range) => Ok(range),
+            Err(error) => Err(FILE.of(entry.address.clone()).locate(error)),
+        };
+        Some(entry)
+    }
+
+    /// The bytes of a block, from the values of its offset and its size.
+    fn block_range(
         &self,
-        value: Value<'a>,
-        offset: Option<Value<'a>>,
-        size: Option<Value<'a>>,
+        value: Value<'_>,
+        offset: Option<Value<'_>>,
+        size: Option<Value<'_>>,
         region_end: u64,
     ) -> Result<Option<Range<u64>>> {
-        let numbers = || {
-            let number = |field: Option<Value<'a>>, expected: &'static str| match field {
-                Some(value) => Ok((value, value.integer()?)),
-                None => Err(value.error().expected(expected).found("none")),
-            };
-            let (offset, size) = (
-                number(offset, "an \"offset\"")?,
-                number(size, "a \"size\"")?,
-            );
-            if size.1 == 0 || offset.1 == -1 {
-                return Ok(None);
-            }
-            let unsigned = |(value, number): (Value<'a>, i64)| {
-                u64::try_from(number).map_err(|_| value.error().expected("0 or more").found(number))
-            };
-            Ok(Some((unsigned(offset)?, unsigned(size)?)))
-        };
-        let Some((offset, size)) = numbers().map_err(|error| self.in_header(error))? else {
+        let stored = offset_and_size(value, offset, size).map_err(|error| self.in_header(error))?;
+        let Some(OffsetAndSize { offset, size }) = stored else {
             return Ok(None);
         };
         // Neither has more than 53 bits.
@@ -292,32 +279,44 @@ impl Layout {
         self.header.part(range.start, range.length())
     }
 
+    fn header_place(&self) -> Place {
+        FILE.at(self.header.clone())
+    }
+
+    /// Notes blocks that an asset should have.
     fn note_missing(&self, findings: &mut Findings) {
         if self.is_not_found() {
-            let detail = "the asset was not found by the service that answered";
-            findings.add(rules::NOT_FOUND, || (FILE.at(self.header.clone()), detail));
+            findings.add(rules::NOT_FOUND, || {
+                let detail = "the asset was not found by the service that answered";
+                (self.header_place(), detail)
+            });
             return;
         }
-        let has = |name: &str| {
-            self.entry(name.as_bytes())
-                .is_some_and(|entry| !matches!(entry.range, Ok(None)))
-        };
-        let place = || FILE.at(self.header.clone());
-        if !has(Lod::High.name()) {
-            let detail = "expected the highest level of detail, found none";
-            findings.add(rules::HIGH_LOD_MISSING, || (place(), detail));
+        if !self.has_block(Lod::High.name()) {
+            findings.add(rules::HIGH_LOD_MISSING, || {
+                let detail = "expected the highest level of detail, found none";
+                (self.header_place(), detail)
+            });
         }
         for (lower, higher) in [(Lod::Low, Lod::Medium), (Lod::Lowest, Lod::Low)] {
-            if has(lower.name()) && !has(higher.name()) {
+            if self.has_block(lower.name()) && !self.has_block(higher.name()) {
                 findings.add(rules::LOD_GAP, || {
-                    (place(), format!("{lower} without {higher}"))
+                    (self.header_place(), format!("{lower} without {higher}"))
                 });
             }
         }
-        if !has(PHYSICS_CONVEX) {
+        if !self.has_block(PHYSICS_CONVEX) {
             findings.add(rules::CONVEX_MISSING, || {
-                (place(), "expected a convex hull, found none")
+                (self.header_place(), "expected a convex hull, found none")
             });
+        }
+    }
+
+    /// Returns `true` if the header has a block, also one whose entry is invalid.
+    fn has_block(&self, name: &str) -> bool {
+        match self.entry(name.as_bytes()) {
+            Some(entry) => !matches!(entry.range, Ok(None)),
+            None => false,
         }
     }
 
@@ -326,64 +325,133 @@ impl Layout {
     }
 }
 
-/// Reads as much as the map at the beginning of the region takes up; returns its bytes and its keys.
-fn read_header(
-    source: &Source,
-    region: &Range<u64>,
-    limits: &Limits,
-) -> Result<(Source, Bytes, Vec<Key>)> {
-    let mut walk = source.walk();
-    let mut window = HEAD;
-    loop {
-        let most = limits.max_block_bytes.max(HEAD);
-        let end = region
-            .start
-            .saturating_add(window.min(most))
-            .min(region.end);
-        let len = source.len()?;
-        let end = len.map_or(end, |len| end.min(len)).max(region.start);
-        let bytes = match walk.get(region.start..end, "header") {
-            // This read has revealed the length.
-            Err(error)
-                if error.kind() == ErrorKind::Truncated
-                    && len.is_none()
-                    && source.len()?.is_some() =>
-            {
-                continue;
-            }
-            bytes => bytes?,
-        };
-        match header_keys(&bytes, limits) {
-            Ok((length, keys)) => return Ok((walk.source(), bytes.slice(..length), keys)),
-            Err(error) => {
-                let range = error.byte_range().unwrap_or(0..0);
-                // The end of the region, or of the source if that is shorter, as far as it is known.
-                let bound = source.len()?.unwrap_or(u64::MAX).min(region.end);
-                let needed = region.start.saturating_add(range.end);
-                if error.kind() != ErrorKind::Truncated || end >= bound || needed > bound {
-                    let range = region.part(range.start, range.length());
-                    let error = error.at(range.clone());
-                    // The file has more than the window showed.
-                    return Err(match error.kind() {
-                        ErrorKind::Truncated => {
-                            let there = source.len()?.unwrap_or(end).min(region.end);
-                            error.found(there.saturating_sub(range.start))
-                        }
-                        _ => error,
-                    });
-                }
-                if window >= most {
-                    let error = Meter::of_call(limits).exceeded(0, u64::MAX, "header");
-                    return Err(FILE.at(region.start..needed).locate(error));
-                }
-                window = window.saturating_mul(2).max(range.end);
-            }
-        }
+/// The offset of a block from the end of the header, and its size.
+struct OffsetAndSize {
+    offset: u64,
+    size: u64,
+}
+
+/// The numbers of an entry; `Ok(None)` if the asset does not have the block: its size is 0 or its
+/// offset -1.
+fn offset_and_size(
+    entry: Value<'_>,
+    offset: Option<Value<'_>>,
+    size: Option<Value<'_>>,
+) -> Result<Option<OffsetAndSize>> {
+    let Some(offset_value) = offset else {
+        let error = entry.error().expected("an \"offset\"");
+        return Err(error.found("none"));
+    };
+    let offset = offset_value.integer()?;
+    let Some(size_value) = size else {
+        let error = entry.error().expected("a \"size\"");
+        return Err(error.found("none"));
+    };
+    let size = size_value.integer()?;
+    if size == 0 || offset == -1 {
+        return Ok(None);
+    }
+    Ok(Some(OffsetAndSize {
+        offset: unsigned(offset_value, offset)?,
+        size: unsigned(size_value, size)?,
+    }))
+}
+
+fn unsigned(value: Value<'_>, number: i64) -> Result<u64> {
+    match u64::try_from(number) {
+        Ok(number) => Ok(number),
+        Err(_) => Err(value.error().expected("0 or more").found(number)),
     }
 }
 
-/// The length of the map at the beginning of these bytes, and its keys.
-fn header_keys(bytes: &Bytes, limits: &Limits) -> Result<(usize, Vec<Key>)> {
+/// A whole number that fits; `None` for any other value.
+fn whole_number<T: TryFrom<i64>>(value: Value<'_>) -> Option<T> {
+    let number = value.integer().ok()?;
+    T::try_from(number).ok()
+}
+
+/// The 16 bytes of an MD5, which is stored as a binary or a UUID.
+fn md5(value: Value<'_>) -> Option<[u8; 16]> {
+    match value.event() {
+        Ok(Event::Binary(bytes)) => bytes.try_into().ok(),
+        Ok(Event::Uuid(bytes)) => Some(bytes),
+        _ => None,
+    }
+}
+
+/// A header, as it was read.
+struct Header {
+    source: Source,
+    /// The bytes of its map.
+    bytes: Bytes,
+    keys: Vec<Key>,
+}
+
+/// The map at the beginning of some bytes.
+struct HeaderMap {
+    length: usize,
+    keys: Vec<Key>,
+}
+
+/// Reads as much as the map at the beginning of the region takes up: a window that doubles until
+/// the map ends inside.
+fn read_header(source: &Source, region: &Range<u64>, limits: &Limits) -> Result<Header> {
+    let max_window = limits.max_block_bytes.max(HEAD);
+    let mut walk = source.walk();
+    let mut window = HEAD;
+    loop {
+        let len = source.len()?;
+        let mut end = region.start.saturating_add(window.min(max_window));
+        end = end.min(region.end);
+        if let Some(len) = len {
+            end = end.min(len);
+        }
+        end = end.max(region.start);
+        let bytes = match walk.get(region.start..end, "header") {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                let is_truncated = error.kind() == ErrorKind::Truncated;
+                if is_truncated && len.is_none() && source.len()?.is_some() {
+                    // This read has revealed the length.
+                    continue;
+                }
+                return Err(error);
+            }
+        };
+        let error = match header_map(&bytes, limits) {
+            Ok(map) => {
+                return Ok(Header {
+                    source: walk.source(),
+                    bytes: bytes.slice(..map.length),
+                    keys: map.keys,
+                });
+            }
+            Err(error) => error,
+        };
+        let range = error.byte_range().unwrap_or(0..0);
+        // The end of the region, or of the source if that is shorter, as far as it is known.
+        let bound = source.len()?.unwrap_or(u64::MAX).min(region.end);
+        let needed = region.start.saturating_add(range.end);
+        if error.kind() != ErrorKind::Truncated {
+            return Err(error.at(region.part(range.start, range.length())));
+        }
+        if end >= bound || needed > bound {
+            let range = region.part(range.start, range.length());
+            // The file has more than the window showed.
+            let there = source.len()?.unwrap_or(end).min(region.end);
+            let found = there.saturating_sub(range.start);
+            return Err(error.at(range).found(found));
+        }
+        if window >= max_window {
+            let error = Meter::of_call(limits).exceeded(0, u64::MAX, "header");
+            return Err(FILE.at(region.start..needed).locate(error));
+        }
+        window = window.saturating_mul(2).max(range.end);
+    }
+}
+
+/// Reads the map at the beginning of these bytes.
+fn header_map(bytes: &Bytes, limits: &Limits) -> Result<HeaderMap> {
     let mut reader = Reader::new(bytes, limits);
     let start = reader.position();
     match reader.expect_event()? {
@@ -402,25 +470,34 @@ fn header_keys(bytes: &Bytes, limits: &Limits) -> Result<(usize, Vec<Key>)> {
             value: start..reader.position(),
         });
     }
-    Ok((reader.position(), keys))
+    Ok(HeaderMap {
+        length: reader.position(),
+        keys,
+    })
 }
 
 /// A string of these bytes: shared, unless it has escapes.
 pub(crate) fn text(bytes: &Bytes, string: &Str<'_>) -> Text {
-    Text::new(match string.has_escapes() {
-        true => string.bytes().collect(),
-        false => bytes.slice_ref(string.raw()),
+    Text::new(if string.has_escapes() {
+        string.bytes().collect()
+    } else {
+        bytes.slice_ref(string.raw())
     })
 }
 
 /// Returns `true` if a source that begins with `head` is a Second Life mesh asset: a map of binary LLSD with at least one key, with
 /// or without LLSD's line before it.
 pub(crate) fn detect(_: &Source, head: &[u8]) -> Result<bool> {
-    let line = head
-        .get(..18)
-        .is_some_and(|line| line.eq_ignore_ascii_case(b"<? llsd/binary ?>\n"))
-        || head
-            .get(..16)
-            .is_some_and(|line| line.eq_ignore_ascii_case(b"<?llsd/binary?>\n"));
-    Ok(line || matches!(head, [b'{', _, _, _, _, b'k' | b'"' | b'\'', ..]))
+    let has_line =
+        begins_with(head, b"<? llsd/binary ?>\n") || begins_with(head, b"<?llsd/binary?>\n");
+    let is_map = matches!(head, [b'{', _, _, _, _, b'k' | b'"' | b'\'', ..]);
+    Ok(has_line || is_map)
+}
+
+/// Compares letters in any case.
+fn begins_with(head: &[u8], line: &[u8]) -> bool {
+    match head.get(..line.len()) {
+        Some(head) => head.eq_ignore_ascii_case(line),
+        None => false,
+    }
 }

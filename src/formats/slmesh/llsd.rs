@@ -35,7 +35,7 @@ use crate::limits::Limits;
 use crate::num::{as_u64, as_usize, decimal, span};
 use crate::report::{Cause, Error, ErrorKind, Limit, Result};
 
-/// The greatest depth of nested containers, whatever [`Limits::max_depth`] allows.
+/// The maximum depth of nested containers, whatever [`Limits::max_depth`] allows.
 pub(crate) const MAX_DEPTH: usize = 256;
 
 /// Reads one value, event by event.
@@ -506,12 +506,12 @@ impl Iterator for Unescaped<'_> {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let least = if self.has_escapes {
+        let min = if self.has_escapes {
             self.rest.len().div_ceil(4)
         } else {
             self.rest.len()
         };
-        (least, Some(self.rest.len()))
+        (min, Some(self.rest.len()))
     }
 }
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::face::Face;
-use super::face_layout::{FaceLayout, each_face};
+use super::face_layout::{FaceLayout, Faces};
 use super::keys::MeshKey;
-use super::place::{BlockPlace, Content};
+use super::place::{BlockPlace, Content, InflatedBlock};
 use crate::limits::Meter;
 use crate::num::{as_u64, less_than};
 use crate::report::Result;
@@ -31,24 +31,24 @@ const FACE: u64 = 3 * size_of::<FaceLayout>() as u64;
 impl Mesh {
     /// Returns the mesh in a block; `Ok(None)` if the asset does not have the block.
     pub(crate) fn of_block(key: MeshKey, content: Content, meter: &Meter) -> Result<Option<Self>> {
-        content?
-            .map(|(place, content)| Self::new(key, content, place, meter))
-            .transpose()
+        match content? {
+            Some(block) => Self::new(key, block, meter).map(Some),
+            None => Ok(None),
+        }
     }
 
     /// Finds the faces in a block's content.
-    pub(crate) fn new(
-        key: MeshKey,
-        content: Bytes,
-        place: BlockPlace,
-        meter: &Meter,
-    ) -> Result<Self> {
+    pub(crate) fn new(key: MeshKey, block: InflatedBlock, meter: &Meter) -> Result<Self> {
+        let InflatedBlock { place, content } = block;
         let mut faces = Vec::new();
-        each_face(&content, &place, |_, face| {
-            meter.take(FACE, "faces")?.keep();
+        let mut reader = Faces::new(&content, &place)?;
+        while let Some(face) = reader.next()? {
+            let charge = meter.take(FACE, "faces");
+            charge
+                .map_err(|error| place.locate_face(error, faces.len()))?
+                .keep();
             faces.push(face);
-            Ok(())
-        })?;
+        }
         Ok(Self {
             key,
             place: Arc::new(place),
@@ -69,15 +69,12 @@ impl Mesh {
     ///
     /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) if the mesh has no such face.
     pub fn face(&self, index: usize) -> Result<Face> {
-        let layout = self.faces.get(index).ok_or_else(|| {
-            let error = self
-                .place
-                .place()
-                .of(self.place.face(index))
-                .out_of_range("face");
-            error.expected(less_than(self.faces.len())).found(index)
-        })?;
-        Ok(self.face_of(index, layout))
+        if let Some(layout) = self.faces.get(index) {
+            return Ok(self.face_of(index, layout));
+        }
+        let place = self.place.place().of(self.place.face(index));
+        let error = place.out_of_range("face");
+        Err(error.expected(less_than(self.faces.len())).found(index))
     }
 
     /// The faces, in the order of the file.
@@ -89,12 +86,11 @@ impl Mesh {
     }
 
     fn face_of(&self, index: usize, layout: &FaceLayout) -> Face {
-        let (place, content) = (Arc::clone(&self.place), self.content.clone());
         Face {
             role: self.key.role(),
-            place,
+            place: Arc::clone(&self.place),
             index,
-            content,
+            content: self.content.clone(),
             layout: layout.clone(),
         }
     }
@@ -102,17 +98,21 @@ impl Mesh {
     /// The number of vertices of all faces.
     #[must_use]
     pub fn vertex_count(&self) -> usize {
-        self.faces
-            .iter()
-            .fold(0, |sum, face| face.vertex_count().saturating_add(sum))
+        let mut count = 0_usize;
+        for face in &*self.faces {
+            count = count.saturating_add(face.vertex_count());
+        }
+        count
     }
 
     /// The number of triangles of all faces.
     #[must_use]
     pub fn triangle_count(&self) -> usize {
-        self.faces
-            .iter()
-            .fold(0, |sum, face| face.triangle_count().saturating_add(sum))
+        let mut count = 0_usize;
+        for face in &*self.faces {
+            count = count.saturating_add(face.triangle_count());
+        }
+        count
     }
 
     /// The block's bytes in the file.
@@ -135,11 +135,13 @@ impl Mesh {
 
 impl fmt::Debug for Mesh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (address, faces) = (&self.place.address, self.face_count());
-        let (vertices, triangles) = (self.vertex_count(), self.triangle_count());
         write!(
             f,
-            "Mesh({address}: {faces} faces, {vertices} vertices, {triangles} triangles)"
+            "Mesh({}: {} faces, {} vertices, {} triangles)",
+            self.place.address,
+            self.face_count(),
+            self.vertex_count(),
+            self.triangle_count()
         )
     }
 }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::face_layout::{Domain, bytes, floats_into};
+use super::face_layout::{Domain, Quantized, bytes};
+use super::fields::Value;
 use super::keys::PHYSICS_CONVEX;
 use super::place::{BlockPlace, Content};
 use crate::bytes::Array;
-use crate::num::{as_u64, decimal};
-use crate::report::Result;
+use crate::num::decimal;
+use crate::report::{Error, Result};
 
 /// "physics_convex": a hull around the mesh, and hulls that have its shape.
 ///
@@ -30,16 +31,19 @@ pub struct PhysicsConvex {
     pub(crate) surplus: usize,
 }
 
+/// The bytes of a point: three integers.
+const POINT: usize = 6;
+
 const KEYS: [&str; 5] = ["HullList", "Positions", "BoundingVerts", "Min", "Max"];
 
 impl PhysicsConvex {
     /// Reads the content of the block; `Ok(None)` if the content is undefined, as in sub-models.
     pub(crate) fn new(content: Content) -> Result<Option<Self>> {
-        let Some((place, content)) = content? else {
+        let Some(block) = content? else {
             return Ok(None);
         };
-        let place = Arc::new(place);
-        Self::read(&content, &place).map_err(|error| place.locate(error))
+        let place = Arc::new(block.place);
+        Self::read(&block.content, &place).map_err(|error| place.locate(error))
     }
 
     fn read(content: &Bytes, place: &Arc<BlockPlace>) -> Result<Option<Self>> {
@@ -53,48 +57,43 @@ impl PhysicsConvex {
         };
         let mut convex = Self {
             content: content.clone(),
-            hull_list: hull_list.map(|value| value.binary()).transpose()?,
-            positions: positions.map(|value| value.binary_of(6)).transpose()?,
-            bounding_verts: bounding_verts.map(|value| value.binary_of(6)).transpose()?,
+            hull_list: match hull_list {
+                Some(value) => Some(value.binary()?),
+                None => None,
+            },
+            positions: match positions {
+                Some(value) => Some(value.binary_of(POINT)?),
+                None => None,
+            },
+            bounding_verts: match bounding_verts {
+                Some(value) => Some(value.binary_of(POINT)?),
+                None => None,
+            },
             domain,
             place: Arc::clone(place),
             surplus: 0,
         };
         let expected: usize = convex.sizes().sum();
-        let found = convex.positions.as_ref().map_or(0, |span| span.len() / 6);
-        match (hull_list, found.checked_sub(expected)) {
-            (Some(list), None) => {
-                let [expected, found] = [expected, found].map(as_u64);
-                let points = format!("the {} points of HullList", decimal(expected));
-                let Some(positions) = positions else {
-                    return Err(list
-                        .error()
-                        .expected(format!("Positions of {points}"))
-                        .found("none"));
-                };
-                let [needed, found] =
-                    [expected, found].map(|points| decimal(points.saturating_mul(6)));
-                let error = positions
-                    .wrong_count()
-                    .expected(format!("{needed} bytes, for {points}"));
-                return Err(error.found(format_args!("{found} bytes")));
-            }
-            (_, surplus) => convex.surplus = surplus.unwrap_or(0),
+        let found = match &convex.positions {
+            Some(span) => span.len() / POINT,
+            None => 0,
+        };
+        if let Some(hull_list) = hull_list
+            && found < expected
+        {
+            return Err(too_few_points(hull_list, positions, expected, found));
         }
+        convex.surplus = found.saturating_sub(expected);
         Ok(Some(convex))
     }
 
+    /// The numbers of points of the hulls; 0 stands for 256, which a byte cannot store.
     fn sizes(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
-        let size = |count: &u8| {
-            if *count == 0 {
-                256
-            } else {
-                usize::from(*count)
-            }
-        };
-        bytes(&self.content, self.hull_list.as_ref())
-            .iter()
-            .map(size)
+        let stored = bytes(&self.content, self.hull_list.as_ref());
+        stored.iter().map(|size| match size {
+            0 => 256,
+            size => usize::from(*size),
+        })
     }
 
     /// "Min" and "Max"; -0.5 to 0.5 if they are absent.
@@ -150,15 +149,41 @@ impl PhysicsConvex {
     }
 
     fn decode(&self, span: Option<&Range<usize>>) -> Result<Option<Array<[f32; 3]>>> {
+        let points = Quantized {
+            stored: bytes(&self.content, span),
+            domain: self.domain,
+        };
         let mut out = Vec::new();
-        floats_into(
-            (bytes(&self.content, span), self.domain),
-            &mut out,
-            &self.place.meter(),
-        )
-        .map_err(|error| self.place.locate(error))?;
-        Ok(span.map(|_| Array::from_vec(out)))
+        points
+            .decode_into(&mut out, &self.place.meter())
+            .map_err(|error| self.place.locate(error))?;
+        if span.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Array::from_vec(out)))
     }
+}
+
+/// The error for fewer points in "Positions" than "HullList" has.
+fn too_few_points(
+    hull_list: Value<'_>,
+    positions: Option<Value<'_>>,
+    expected: usize,
+    found: usize,
+) -> Error {
+    let points = format!("the {} points of HullList", decimal(expected));
+    let Some(positions) = positions else {
+        let error = hull_list.error();
+        return error
+            .expected(format!("Positions of {points}"))
+            .found("none");
+    };
+    let needed = decimal(expected.saturating_mul(POINT));
+    let stored = decimal(found.saturating_mul(POINT));
+    let error = positions.wrong_count();
+    error
+        .expected(format!("{needed} bytes, for {points}"))
+        .found(format_args!("{stored} bytes"))
 }
 
 impl fmt::Debug for PhysicsConvex {

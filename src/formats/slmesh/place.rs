@@ -13,8 +13,14 @@ use crate::limits::{Limits, Meter};
 use crate::num::as_u64;
 use crate::report::{Address, Error, ErrorKind, Place, Result};
 
-/// An inflated block, and its origin; `Ok(None)` if the asset does not have the block.
-pub(crate) type Content = Result<Option<(BlockPlace, Bytes)>>;
+/// An inflated block, and its origin.
+pub(crate) struct InflatedBlock {
+    pub(crate) place: BlockPlace,
+    pub(crate) content: Bytes,
+}
+
+/// An inflated block; `Ok(None)` if the asset does not have the block.
+pub(crate) type Content = Result<Option<InflatedBlock>>;
 
 /// The origin of an inflated block.
 #[derive(Debug)]

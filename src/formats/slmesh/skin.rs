@@ -61,10 +61,10 @@ impl Skin {
 
     /// Reads the content of the block; `Ok(None)` if the content is undefined.
     pub(crate) fn new(content: Content) -> Result<Option<Self>> {
-        let Some((place, content)) = content? else {
+        let Some(block) = content? else {
             return Ok(None);
         };
-        Self::read(&content, &place).map_err(|error| place.locate(error))
+        Self::read(&block.content, &block.place).map_err(|error| block.place.locate(error))
     }
 
     fn read(content: &Bytes, place: &BlockPlace) -> Result<Option<Self>> {
@@ -74,26 +74,43 @@ impl Skin {
         let [names, bind_shape, inverse, alt_inverse, lock, pelvis_offset] =
             value.fields(&KEYS)?.values;
         let mut findings = Findings::default();
-        let pelvis_offset = pelvis_offset.and_then(|value| {
-            let number = value.number();
-            if number.is_err() {
-                let detail = "expected a number, found something else";
-                findings.add(rules::PELVIS_OFFSET, || (place.place(), detail));
+        let pelvis_offset = match pelvis_offset.map(|value| value.number()) {
+            Some(Ok(offset)) => Some(offset),
+            Some(Err(_)) => {
+                findings.add(rules::PELVIS_OFFSET, || {
+                    (place.place(), "expected a number, found something else")
+                });
+                None
             }
-            number.ok()
-        });
-        let lock = lock.map(|value| value.event()).transpose()?;
-        Ok(Some(Self {
-            joint_names: names.map(|value| texts(content, value)).transpose()?,
-            bind_shape_matrix: bind_shape.map(|value| value.numbers()).transpose()?,
-            inverse_bind_matrices: inverse.map(matrices).transpose()?,
-            alt_inverse_bind_matrices: alt_inverse.map(matrices).transpose()?,
-            lock_scale_if_joint_position: match lock {
-                Some(Event::Boolean(lock)) => lock,
-                Some(Event::Integer(lock)) => lock != 0,
+            None => None,
+        };
+        let lock_scale_if_joint_position = match lock {
+            Some(lock) => match lock.event()? {
+                Event::Boolean(lock) => lock,
+                Event::Integer(lock) => lock != 0,
                 // As in the viewer.
                 _ => false,
             },
+            None => false,
+        };
+        Ok(Some(Self {
+            joint_names: match names {
+                Some(value) => Some(texts(content, value)?),
+                None => None,
+            },
+            bind_shape_matrix: match bind_shape {
+                Some(value) => Some(value.numbers()?),
+                None => None,
+            },
+            inverse_bind_matrices: match inverse {
+                Some(value) => Some(matrices(value)?),
+                None => None,
+            },
+            alt_inverse_bind_matrices: match alt_inverse {
+                Some(value) => Some(matrices(value)?),
+                None => None,
+            },
+            lock_scale_if_joint_position,
             pelvis_offset,
             findings: findings.into_vec(),
         }))

@@ -3,7 +3,7 @@
 use zerocopy::little_endian as le;
 
 use super::asset::Asset;
-use super::face::Face;
+use super::face::{Face, WrongIndex};
 use super::face_layout::Domain;
 use super::keys::{Lod, MeshKey, PHYSICS_CONVEX, SKIN};
 use super::mesh::Mesh;
@@ -14,7 +14,7 @@ use crate::bytes::Array;
 use crate::codec::dequant::dequantize;
 use crate::decode::{Context, Scratch};
 use crate::num::{as_u64, decimal, interval};
-use crate::report::{Address, Finding, Findings, Place, Result};
+use crate::report::{Address, Finding, Findings, Place, Result, Rule};
 
 impl Asset {
     /// Decodes and checks everything.
@@ -32,68 +32,99 @@ impl Asset {
         let mut scratch = Scratch::default();
         let source = self.loaded_source()?;
         let meter = self.meter();
-        let mut broken = Vec::new();
-        let skin = sound(
-            SKIN,
-            self.skin_from(&source, Context::new(&meter, &mut scratch)),
-            &mut broken,
-        )?;
+        let mut damaged = Vec::new();
+        let skin = self.skin_from(&source, Context::new(&meter, &mut scratch));
+        let skin = intact(SKIN, skin, &mut damaged)?;
         // If a skin cannot be read, it is unknown what belongs to it.
-        let check_weights = broken.is_empty();
-        let mut higher: Option<(Lod, usize, usize)> = None;
+        let check_weights = damaged.is_empty();
+        let mut higher: Option<LodSize> = None;
         for lod in Lod::ALL {
-            // The skin stays; one mesh takes the place of the other.
+            // The skin stays in memory; the memory of a mesh is returned before the next is
+            // decoded.
             let part = meter.part();
-            let mesh = self.mesh_from(
-                &source,
-                MeshKey::Lod(lod),
-                Context::new(&part, &mut scratch),
-            );
-            let Some(mesh) = sound(lod.name(), mesh, &mut broken)? else {
+            let context = Context::new(&part, &mut scratch);
+            let mesh = self.mesh_from(&source, MeshKey::Lod(lod), context);
+            let Some(mesh) = intact(lod.name(), mesh, &mut damaged)? else {
                 continue;
             };
             faces(&mesh, skin.as_ref(), check_weights, &mut findings);
-            let triangles = mesh.triangle_count();
-            let place = || FILE.of(Address::field(lod.name())).at(mesh.range());
-            if let Some([x, y, z]) = only_position(&mesh) {
-                findings.add(rules::NO_EXTENT, || {
-                    (place(), format!("all positions are ({x}, {y}, {z})"))
-                });
-            }
-            if let Some((higher, faces, more)) = higher {
-                if faces != mesh.face_count() {
-                    let detail = format!("{}, {higher} has {faces}", mesh.face_count());
-                    findings.add(rules::FACE_COUNT, || (place(), detail));
-                }
-                if triangles >= more {
-                    let detail = format!("{triangles}, not fewer than the {more} of {higher}");
-                    findings.add(rules::LOD_TRIANGLES, || (place(), detail));
-                }
-            }
-            higher = Some((lod, mesh.face_count(), triangles));
+            let size = LodSize::of(lod, &mesh);
+            check_lod(&mesh, &size, higher.as_ref(), &mut findings);
+            higher = Some(size);
         }
         let part = meter.part();
-        let physics_mesh =
-            self.mesh_from(&source, MeshKey::Physics, Context::new(&part, &mut scratch));
-        let has_mesh =
-            sound(MeshKey::Physics.name(), physics_mesh, &mut broken)?.is_some_and(|mesh| {
-                faces(&mesh, None, false, &mut findings);
-                true
-            });
+        let context = Context::new(&part, &mut scratch);
+        let mesh = self.mesh_from(&source, MeshKey::Physics, context);
+        let physics_mesh = intact(MeshKey::Physics.name(), mesh, &mut damaged)?;
+        if let Some(mesh) = &physics_mesh {
+            faces(mesh, None, false, &mut findings);
+        }
+        let has_physics_mesh = physics_mesh.is_some();
+        drop(physics_mesh);
         drop(part);
         let convex = self.convex_from(&source, Context::new(&meter, &mut scratch));
-        if let Some(convex) = sound(PHYSICS_CONVEX, convex, &mut broken)? {
-            check_convex(&convex, has_mesh, &mut findings);
+        if let Some(convex) = intact(PHYSICS_CONVEX, convex, &mut damaged)? {
+            check_convex(&convex, has_physics_mesh, &mut findings);
         }
         if let Some(skin) = &skin {
             check_skin(skin, &mut findings);
         }
         let mut all = self.findings().to_vec();
-        all.extend(skin.into_iter().flat_map(|skin| skin.findings));
+        if let Some(skin) = skin {
+            all.extend(skin.findings);
+        }
         all.extend(findings.into_vec());
-        all.append(&mut broken);
+        all.append(&mut damaged);
         Ok(all)
     }
+}
+
+/// The numbers of faces and triangles of a level of detail.
+struct LodSize {
+    lod: Lod,
+    faces: usize,
+    triangles: usize,
+}
+
+impl LodSize {
+    fn of(lod: Lod, mesh: &Mesh) -> Self {
+        Self {
+            lod,
+            faces: mesh.face_count(),
+            triangles: mesh.triangle_count(),
+        }
+    }
+}
+
+/// Checks that a level of detail has extent, and compares it with the next higher level that the
+/// asset has.
+fn check_lod(mesh: &Mesh, size: &LodSize, higher: Option<&LodSize>, findings: &mut Findings) {
+    if let Some([x, y, z]) = only_position(mesh) {
+        findings.add(rules::NO_EXTENT, || {
+            let detail = format!("all positions are ({x}, {y}, {z})");
+            (lod_place(size.lod, mesh), detail)
+        });
+    }
+    let Some(higher) = higher else { return };
+    let higher_lod = higher.lod;
+    if size.faces != higher.faces {
+        findings.add(rules::FACE_COUNT, || {
+            let detail = format!("{}, {higher_lod} has {}", size.faces, higher.faces);
+            (lod_place(size.lod, mesh), detail)
+        });
+    }
+    if size.triangles >= higher.triangles {
+        findings.add(rules::LOD_TRIANGLES, || {
+            let LodSize { triangles, .. } = size;
+            let more = higher.triangles;
+            let detail = format!("{triangles}, not fewer than the {more} of {higher_lod}");
+            (lod_place(size.lod, mesh), detail)
+        });
+    }
+}
+
+fn lod_place(lod: Lod, mesh: &Mesh) -> Place {
+    FILE.of(Address::field(lod.name())).at(mesh.range())
 }
 
 /// The position of all vertices of a mesh, if they have the same one. Ends at the first vertex with another position.
@@ -114,64 +145,72 @@ fn only_position(mesh: &Mesh) -> Option<[f32; 3]> {
 }
 
 /// Returns the content of a block; `None` if it cannot be decoded, which is a finding. A failure to read stays an error.
-fn sound<T>(
+fn intact<T>(
     block: &'static str,
     read: Result<Option<T>>,
-    broken: &mut Vec<Finding>,
+    damaged: &mut Vec<Finding>,
 ) -> Result<Option<T>> {
     match read {
+        Ok(block) => Ok(block),
         Err(error) if error.is_of_reading() => Err(error),
         Err(error) => {
             let address = error.address().cloned().unwrap_or(Address::field(block));
             let detail = error.message_at(&address);
-            broken.push(Finding::new(
-                rules::BLOCK,
-                FILE.of_error(&error).of(address),
-                detail,
-            ));
+            let place = FILE.of_error(&error).of(address);
+            damaged.push(Finding::new(rules::BLOCK, place, detail));
             Ok(None)
         }
-        Ok(block) => Ok(block),
     }
 }
 
 fn check_convex(convex: &PhysicsConvex, has_mesh: bool, findings: &mut Findings) {
-    let place = || FILE.of(Address::field(PHYSICS_CONVEX));
     if convex.raw_bounding_verts().is_none() {
         let detail = "expected the points of a hull around the mesh, found none";
-        findings.add(rules::BOUNDING_VERTS_MISSING, || (place(), detail));
+        note_convex(findings, rules::BOUNDING_VERTS_MISSING, detail);
     }
     if convex.surplus > 0 {
-        let detail = format!("{} points more than the hulls have", convex.surplus);
-        findings.add(rules::HULL_POINTS, || (place(), detail));
+        findings.add(rules::HULL_POINTS, || {
+            let place = FILE.of(Address::field(PHYSICS_CONVEX));
+            let detail = format!("{} points more than the hulls have", convex.surplus);
+            (place, detail)
+        });
     }
     if has_mesh && convex.hull_sizes().is_some() {
         let detail = "the mesh for physics is never used";
-        findings.add(rules::HULLS_AND_MESH, || (place(), detail));
+        note_convex(findings, rules::HULLS_AND_MESH, detail);
     }
-    let domain = convex.domain();
-    if domain
-        .min
-        .iter()
-        .chain(&domain.max)
-        .any(|number| !number.is_finite())
-    {
-        findings.add(rules::DOMAIN_OUTSIDE, || (place(), "not finite"));
+    let Domain { min, max } = convex.domain();
+    let is_finite = min.iter().chain(&max).all(|number| number.is_finite());
+    if !is_finite {
+        note_convex(findings, rules::DOMAIN_OUTSIDE, "not finite");
     }
 }
 
-/// Checks the faces of a mesh. That for physics has no weights.
+fn note_convex(findings: &mut Findings, rule: Rule, detail: &'static str) {
+    findings.add(rule, || (FILE.of(Address::field(PHYSICS_CONVEX)), detail));
+}
+
+fn face_place(face: &Face) -> Place {
+    FILE.of(face.address()).at(face.range())
+}
+
+fn note_face(findings: &mut Findings, rule: Rule, face: &Face, detail: &'static str) {
+    findings.add(rule, || (face_place(face), detail));
+}
+
+/// Checks the faces of a mesh. The mesh for physics has no weights.
 fn faces(mesh: &Mesh, skin: Option<&Skin>, check_weights: bool, findings: &mut Findings) {
     for face in mesh.faces() {
-        let place = || FILE.of(face.address()).at(mesh.range());
         if let Some(is_true) = face.layout().no_geometry {
-            if !is_true || face.layout().fields > 1 {
-                let detail = if is_true {
-                    "other fields beside it"
-                } else {
-                    "expected true"
-                };
-                findings.add(rules::NO_GEOMETRY, || (place(), detail));
+            if !is_true {
+                note_face(findings, rules::NO_GEOMETRY, &face, "expected true");
+            } else if face.layout().fields > 1 {
+                note_face(
+                    findings,
+                    rules::NO_GEOMETRY,
+                    &face,
+                    "other fields beside it",
+                );
             }
             continue;
         }
@@ -183,194 +222,218 @@ fn faces(mesh: &Mesh, skin: Option<&Skin>, check_weights: bool, findings: &mut F
     }
 }
 
+/// Checks the domains of positions and texture coordinates.
 fn domains(face: &Face, findings: &mut Findings) {
-    let place = || FILE.of(face.address()).at(face.range());
+    /// A little more than 0.5.
+    const LIMIT: f32 = 0.501;
     let layout = face.layout();
     match layout.domain {
-        None => findings.add(rules::DOMAIN_MISSING, || {
-            (place(), "expected one, found none: -0.5 to 0.5")
-        }),
+        None => {
+            let detail = "expected one, found none: -0.5 to 0.5";
+            note_face(findings, rules::DOMAIN_MISSING, face, detail);
+        }
         Some(domain) => {
-            const LIMIT: f32 = 0.501;
             let mut numbers = domain.min.iter().chain(&domain.max);
             // NaN is also outside.
             if numbers.any(|number| !(-LIMIT..=LIMIT).contains(number)) {
-                let detail = interval(&domain.min, &domain.max);
-                findings.add(rules::DOMAIN_OUTSIDE, || (place(), detail));
+                findings.add(rules::DOMAIN_OUTSIDE, || {
+                    (face_place(face), interval(&domain.min, &domain.max))
+                });
             }
-            inverted(&domain, findings, place);
+            inverted(face, &domain, findings);
         }
     }
     match layout.texcoord_domain {
-        None if layout.texcoords.is_some() => findings.add(rules::TEX_COORD_DOMAIN_MISSING, || {
-            (place(), "expected one, found none: all are 0")
-        }),
+        None if layout.texcoords.is_some() => {
+            let detail = "expected one, found none: all are 0";
+            note_face(findings, rules::TEX_COORD_DOMAIN_MISSING, face, detail);
+        }
         None => {}
-        Some(domain) => inverted(&domain, findings, place),
+        Some(domain) => inverted(face, &domain, findings),
     }
 }
 
-fn inverted<const N: usize>(
-    domain: &Domain<N>,
-    findings: &mut Findings,
-    place: impl Fn() -> Place,
-) {
-    if domain
-        .min
-        .iter()
-        .zip(&domain.max)
-        .any(|(min, max)| min > max)
-    {
-        let detail = interval(&domain.min, &domain.max);
-        findings.add(rules::DOMAIN_INVERTED, || (place(), detail));
+/// Notes a domain of a face whose minimum is above its maximum on some axis.
+fn inverted<const N: usize>(face: &Face, domain: &Domain<N>, findings: &mut Findings) {
+    let mut axes = domain.min.iter().zip(&domain.max);
+    if axes.any(|(min, max)| min > max) {
+        findings.add(rules::DOMAIN_INVERTED, || {
+            (face_place(face), interval(&domain.min, &domain.max))
+        });
     }
 }
 
+fn indices_place(face: &Face) -> Place {
+    FILE.of(face.address().then("indices")).at(face.range())
+}
+
+/// Checks the indices of a face, and finds triangles and vertices that draw nothing.
 fn triangles(face: &Face, findings: &mut Findings) {
-    let place = || FILE.of(face.address().then("indices")).at(face.range());
     let vertices = face.vertex_count();
-    if face.layout().odd_indices > 0 {
-        let detail = format!(
-            "a rest of {} after whole triangles",
-            face.layout().odd_indices
-        );
-        findings.add(rules::ODD_INDICES, || (place(), detail));
+    let odd_indices = face.layout().odd_indices;
+    if odd_indices > 0 {
+        findings.add(rules::ODD_INDICES, || {
+            let detail = format!("a rest of {odd_indices} after whole triangles");
+            (indices_place(face), detail)
+        });
     }
-    if let Some((corner, index)) = face.wrong_index() {
-        let [most, found, corner] = [as_u64(vertices), index.into(), as_u64(corner)].map(decimal);
-        let detail = format!("expected less than {most}, found {found} at {corner}");
-        findings.add(rules::INDEX_OUT_OF_RANGE, || (place(), detail));
+    if let Some(WrongIndex { corner, index }) = face.wrong_index() {
+        findings.add(rules::INDEX_OUT_OF_RANGE, || {
+            let limit = decimal(vertices);
+            let found = decimal(index);
+            let corner = decimal(corner);
+            let detail = format!("expected less than {limit}, found {found} at {corner}");
+            (indices_place(face), detail)
+        });
         return;
     }
-    let mut is_used = [0_u64; 1024];
-    let mut degenerate = (0_u64, 0);
+    let mut used = UsedVertices([0; 1024]);
+    let mut degenerate = 0_u64;
+    let mut first_degenerate = 0;
     for (number, triangle) in face.raw_triangles().iter().enumerate() {
         let [a, b, c] = triangle;
         if a == b || b == c || c == a {
-            degenerate = (
-                degenerate.0.saturating_add(1),
-                if degenerate.0 == 0 {
-                    number
-                } else {
-                    degenerate.1
-                },
-            );
+            if degenerate == 0 {
+                first_degenerate = number;
+            }
+            degenerate = degenerate.saturating_add(1);
         }
         for index in triangle {
-            if let Some(word) = is_used.get_mut(usize::from(index >> 6)) {
-                *word |= 1 << (index & 63);
-            }
+            used.insert(index);
         }
     }
-    let (count, first) = degenerate;
-    findings.add_many(rules::DEGENERATE, count, || {
-        (place(), format!("triangle {first} has a vertex twice"))
+    findings.add_many(rules::DEGENERATE, degenerate, || {
+        let detail = format!("triangle {first_degenerate} has a vertex twice");
+        (indices_place(face), detail)
     });
-    let used = is_used
-        .iter()
-        .map(|word| u64::from(word.count_ones()))
-        .sum();
-    let unused = as_u64(vertices).saturating_sub(used);
+    let unused = as_u64(vertices).saturating_sub(used.count());
     findings.add_many(rules::UNREFERENCED, unused, || {
-        let is_unused = |vertex: &usize| match is_used.get(vertex / 64) {
-            Some(word) => word >> (vertex % 64) & 1 == 0,
-            None => true,
-        };
-        let first = (0..vertices).find(is_unused).unwrap_or(0);
-        (place(), format!("vertex {first} of {vertices}"))
+        let first = (0..vertices).find(|vertex| !used.contains(*vertex));
+        let first = first.unwrap_or(0);
+        (indices_place(face), format!("vertex {first} of {vertices}"))
     });
 }
 
+/// The vertices that triangles use, as a bit for each of the 65,536 that an index may name.
+struct UsedVertices([u64; 1024]);
+
+impl UsedVertices {
+    fn insert(&mut self, vertex: u16) {
+        if let Some(word) = self.0.get_mut(usize::from(vertex >> 6)) {
+            *word |= 1 << (vertex & 63);
+        }
+    }
+
+    fn contains(&self, vertex: usize) -> bool {
+        match self.0.get(vertex / 64) {
+            Some(word) => word >> (vertex % 64) & 1 == 1,
+            None => false,
+        }
+    }
+
+    fn count(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+}
+
 fn weights(face: &Face, skin: Option<&Skin>, findings: &mut Findings) {
-    let place = || FILE.of(face.address()).at(face.range());
     let Some(weights) = face.weights() else {
         if skin.is_some() {
-            findings.add(rules::WEIGHTS_MISSING, || {
-                (place(), "expected them, as there is a skin; found none")
-            });
+            let detail = "expected them, as there is a skin; found none";
+            note_face(findings, rules::WEIGHTS_MISSING, face, detail);
         }
         return;
     };
     let Some(skin) = skin else {
-        findings.add(rules::WEIGHTS_WITHOUT_SKIN, || {
-            (place(), "joints without names")
-        });
+        let detail = "joints without names";
+        note_face(findings, rules::WEIGHTS_WITHOUT_SKIN, face, detail);
         return;
     };
-    let (mut weightless, mut wrong) = (0_u64, None);
+    let mut weightless = 0_u64;
+    let mut wrong = None;
     for influences in weights.iter() {
-        let mut weighs = false;
+        let mut has_weight = false;
         for (joint, weight) in influences {
-            weighs |= weight != 0;
-            if usize::from(joint) >= skin.joint_count() {
-                wrong = wrong.or(Some(joint));
+            has_weight |= weight != 0;
+            if wrong.is_none() && usize::from(joint) >= skin.joint_count() {
+                wrong = Some(joint);
             }
         }
-        weightless = weightless.saturating_add(u64::from(!weighs));
+        if !has_weight {
+            weightless = weightless.saturating_add(1);
+        }
     }
     findings.add_many(rules::WEIGHTLESS, weightless, || {
-        (place(), "no influences, or weights that are all 0")
+        let detail = "no influences, or weights that are all 0";
+        (face_place(face), detail)
     });
     if let Some(joint) = wrong {
-        let detail = format!("expected less than {}, found {joint}", skin.joint_count());
-        findings.add(rules::JOINT_OUT_OF_RANGE, || (place(), detail));
+        findings.add(rules::JOINT_OUT_OF_RANGE, || {
+            let joints = skin.joint_count();
+            let detail = format!("expected less than {joints}, found {joint}");
+            (face_place(face), detail)
+        });
     }
 }
 
 fn check_skin(skin: &Skin, findings: &mut Findings) {
-    let place = || FILE.of(Address::field(SKIN));
-    let joints = skin.joint_count();
-    let counts = [
-        (
-            rules::MATRIX_COUNT,
-            Some(skin.inverse_bind_matrices.as_ref().map_or(0, Array::len)),
-        ),
-        (
-            rules::ALT_MATRIX_COUNT,
-            skin.alt_inverse_bind_matrices
-                .as_ref()
-                .map(|matrices| matrices.len()),
-        ),
-    ];
-    for (what, count) in counts {
-        if let Some(count) = count.filter(|count| *count != joints) {
-            let detail = format!("expected {joints}, as there are joints, found {count}");
-            findings.add(what, || (place(), detail));
+    let matrices = skin.inverse_bind_matrices.as_ref();
+    let alt_matrices = skin.alt_inverse_bind_matrices.as_ref();
+    let count = matrices.map_or(0, Array::len);
+    check_matrix_count(skin, rules::MATRIX_COUNT, count, findings);
+    if let Some(alt_matrices) = alt_matrices {
+        let count = alt_matrices.len();
+        check_matrix_count(skin, rules::ALT_MATRIX_COUNT, count, findings);
+    }
+    if let Some(matrix) = &skin.bind_shape_matrix {
+        check_finite(matrix, findings, || "bind_shape_matrix".to_owned());
+    }
+    if let Some(matrices) = matrices {
+        for (index, matrix) in matrices.iter().enumerate() {
+            check_finite(&matrix, findings, || {
+                format!("inverse_bind_matrix[{index}]")
+            });
         }
     }
-    not_finite(skin, |number| {
-        findings.add(rules::NOT_FINITE, || (place(), number))
-    });
+    if let Some(matrices) = alt_matrices {
+        for (index, matrix) in matrices.iter().enumerate() {
+            check_finite(&matrix, findings, || {
+                format!("alt_inverse_bind_matrix[{index}]")
+            });
+        }
+    }
+    if let Some(offset) = skin.pelvis_offset
+        && !offset.is_finite()
+    {
+        findings.add(rules::NOT_FINITE, || {
+            (skin_place(), format!("pelvis_offset is {offset}"))
+        });
+    }
 }
 
-/// Calls `note` for each number that is infinite or not a number: which it is.
-fn not_finite(skin: &Skin, mut note: impl FnMut(String)) {
-    let wrong = |matrix: &[f32; 16]| {
-        matrix
-            .iter()
-            .copied()
-            .enumerate()
-            .find(|(_, n)| !n.is_finite())
-    };
-    if let Some((element, number)) = skin.bind_shape_matrix.as_ref().and_then(wrong) {
-        note(format!("bind_shape_matrix[{element}] is {number}"));
+fn skin_place() -> Place {
+    FILE.of(Address::field(SKIN))
+}
+
+/// Checks that there is a matrix for each joint.
+fn check_matrix_count(skin: &Skin, rule: Rule, count: usize, findings: &mut Findings) {
+    let joints = skin.joint_count();
+    if count != joints {
+        findings.add(rule, || {
+            let detail = format!("expected {joints}, as there are joints, found {count}");
+            (skin_place(), detail)
+        });
     }
-    let lists = [
-        ("inverse_bind_matrix", &skin.inverse_bind_matrices),
-        ("alt_inverse_bind_matrix", &skin.alt_inverse_bind_matrices),
-    ];
-    for (name, matrices) in lists {
-        for (index, matrix) in matrices
-            .iter()
-            .flat_map(|matrices| matrices.iter())
-            .enumerate()
-        {
-            if let Some((element, number)) = wrong(&matrix) {
-                note(format!("{name}[{index}][{element}] is {number}"));
-            }
+}
+
+/// Notes the first number of a matrix that is NaN or infinite.
+fn check_finite(matrix: &[f32; 16], findings: &mut Findings, name: impl FnOnce() -> String) {
+    for (element, number) in matrix.iter().enumerate() {
+        if !number.is_finite() {
+            findings.add(rules::NOT_FINITE, || {
+                (skin_place(), format!("{}[{element}] is {number}", name()))
+            });
+            return;
         }
-    }
-    if let Some(offset) = skin.pelvis_offset.filter(|offset| !offset.is_finite()) {
-        note(format!("pelvis_offset is {offset}"));
     }
 }

@@ -3,20 +3,21 @@
 use bytes::Bytes;
 
 use super::asset::Asset;
+use super::blocks::StoredBlock;
 use super::face::Face;
 use super::face_layout::Domain;
 use super::keys::{Lod, MeshKey};
 use super::mesh::Mesh;
 use super::rules::FILE;
 use crate::bytes::{Array, Scalar};
-use crate::decode::{Block, Context, Scratch, Slot, lasting};
+use crate::decode::{Context, Scratch, Slot, lasting};
 use crate::limits::{Limits, Meter};
 use crate::mesh::{
     Attribute, AttributeInfo, Bounds, Dequant, Entries, Indices, LoadAttribute, MeshCounts,
     MeshEntry, MeshView, Role, Semantic, VertexFormat,
 };
 use crate::num::as_u64;
-use crate::report::{Address, ErrorKind, Result, Segment};
+use crate::report::{Address, Error, ErrorKind, Result, Segment};
 
 /// Three normalized integers.
 const UNORM16X3: VertexFormat = VertexFormat::new(Scalar::U16, 3, true);
@@ -48,63 +49,47 @@ impl Asset {
     }
 
     fn face_at(&self, address: &Address) -> Result<Face> {
-        let absent = || {
-            let error = FILE.of(address.clone()).out_of_range("mesh");
-            error
-                .expected("BLOCK.faces[i] of a block and a face that are there")
-                .found(address)
+        let Some((key, index)) = face_in(address) else {
+            return Err(no_face(address));
         };
-        let (block, index) = match address.segments() {
-            [Segment::Field(block)] => (block, None),
-            [
-                Segment::Field(block),
-                Segment::Field(faces),
-                Segment::Index(index),
-            ] if faces == "faces" => (block, usize::try_from(*index).ok()),
-            _ => return Err(absent()),
-        };
-        let key = MeshKey::from_name(block).ok_or_else(absent)?;
         let meter = self.meter();
         let mesh = match self.kept_mesh(key, &meter) {
             Some(mesh) => mesh?,
-            None => {
-                let (block, stored) = self
-                    .stored_block(self.source(), key.name())?
-                    .ok_or_else(absent)?;
-                self.keep_mesh(key, block, stored, &meter)?
-            }
+            None => match self.stored_block(self.source(), key.name())? {
+                Some(stored) => self.keep_mesh(key, stored, &meter)?,
+                None => return Err(no_face(address)),
+            },
         };
-        index
-            .and_then(|index| mesh.face(index).ok())
-            .ok_or_else(absent)
+        match index {
+            Some(index) if index < mesh.face_count() => mesh.face(index),
+            _ => Err(no_face(address)),
+        }
     }
 
     /// The mesh of a block that was decoded before, if it is kept. Errors of reading are not kept, for reading may
     /// succeed later; decoding always gives the same.
     fn kept_mesh(&self, key: MeshKey, meter: &Meter) -> Option<Result<Mesh>> {
-        self.slot(key)
-            .get()
-            .map(|mesh| charged(mesh.clone()?, key, meter))
+        match self.slot(key).get()? {
+            Ok(mesh) => Some(charged(mesh.clone(), key, meter)),
+            Err(error) => Some(Err(error.clone())),
+        }
     }
 
     /// Decodes the mesh of a block, and keeps it as far as all together are no larger than a call may decode.
-    fn keep_mesh(&self, key: MeshKey, block: Block, stored: Bytes, meter: &Meter) -> Result<Mesh> {
+    fn keep_mesh(&self, key: MeshKey, stored: StoredBlock, meter: &Meter) -> Result<Mesh> {
         let decode = || {
             let maker = meter.part_for_file();
-            let (place, content) =
-                self.inflate(block, stored, Context::new(&maker, &mut Scratch::default()))?;
-            Mesh::new(key, content, place, &maker)
+            let block = self.inflate(stored, Context::new(&maker, &mut Scratch::default()))?;
+            Mesh::new(key, block, &maker)
         };
-        let keep = |mesh: &Result<Mesh>| {
-            mesh.as_ref()
-                .map_or(true, |mesh| self.inner.kept.admits(mesh.memory()))
+        let keep = |mesh: &Result<Mesh>| match mesh {
+            Ok(mesh) => self.inner.kept.admits(mesh.memory()),
+            Err(_) => true,
         };
-        charged(
-            self.slot(key)
-                .get_or_try_make(|| lasting(decode()), keep)??,
-            key,
-            meter,
-        )
+        let mesh = self
+            .slot(key)
+            .get_or_try_make(|| lasting(decode()), keep)??;
+        charged(mesh, key, meter)
     }
 
     fn slot(&self, key: MeshKey) -> &Slot<Result<Mesh>> {
@@ -121,24 +106,29 @@ impl Asset {
     /// The faces of all meshes with a role that is wanted.
     ///
     /// Their number is stored inside the blocks, which are therefore decoded, and kept. A block that cannot be decoded,
-    /// or that the limit on all of them has no room for, is listed as such: its view is its error.
+    /// or that exceeds the limit on all of them, is listed as such: its view is its error.
     pub(crate) fn mesh_entries(&self, wanted: &dyn Fn(Role) -> bool) -> Result<Entries<'_>> {
         let mut entries = Vec::new();
         let meter = self.meter();
-        for key in MeshKey::ALL.into_iter().filter(|key| wanted(key.role())) {
+        for key in MeshKey::ALL {
+            if !wanted(key.role()) {
+                continue;
+            }
             let mesh = match self.kept_mesh(key, &meter) {
                 Some(mesh) => mesh,
                 None => match self.readable_block(key.name())? {
-                    Ok(Some((block, stored))) => self.keep_mesh(key, block, stored, &meter),
+                    Ok(Some(stored)) => self.keep_mesh(key, stored, &meter),
                     Ok(None) => continue,
                     Err(error) => Err(error),
                 },
             };
             match mesh {
                 Ok(mesh) => {
-                    entries.extend(mesh.faces().map(|face| {
-                        MeshEntry::new(face.address(), "", face.role).with_counts(face.counts())
-                    }));
+                    entries.reserve(mesh.face_count());
+                    for face in mesh.faces() {
+                        let entry = MeshEntry::new(face.address(), "", face.role);
+                        entries.push(entry.with_counts(face.counts()));
+                    }
                 }
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
                 Err(_) => entries.push(MeshEntry::new(Address::field(key.name()), "", key.role())),
@@ -151,10 +141,9 @@ impl Asset {
 impl Face {
     /// The numbers of the face; all 0 if it has no geometry.
     fn counts(&self) -> MeshCounts {
-        let [vertices, triangles] = [self.vertex_count(), self.triangle_count()].map(as_u64);
         MeshCounts {
-            vertices,
-            triangles,
+            vertices: as_u64(self.vertex_count()),
+            triangles: as_u64(self.triangle_count()),
             has_positions: self.has_geometry(),
         }
     }
@@ -169,10 +158,10 @@ impl Face {
     /// [`Malformed`](crate::ErrorKind::Malformed) for an index that is not less than the number of vertices.
     pub fn view(&self) -> Result<MeshView> {
         let indices = Indices::narrow(self.indices()?);
-        let (infos, parts) = attributes(self).into_iter().unzip();
+        let FaceAttributes { infos, origins } = FaceAttributes::of(self);
         let arrays = FaceArrays {
             face: self.clone(),
-            parts,
+            origins,
         };
         let view = MeshView::new(
             FILE,
@@ -201,56 +190,103 @@ enum Origin {
 struct FaceArrays {
     face: Face,
     /// The origin of each attribute of the view.
-    parts: Vec<Origin>,
+    origins: Vec<Origin>,
 }
 
-fn attributes(face: &Face) -> Vec<(AttributeInfo, Origin)> {
-    let layout = face.layout();
-    let (normals, texcoords, weights) = (
-        layout.normals.is_some(),
-        layout.texcoords.is_some(),
-        layout.weights.is_some(),
-    );
-    let all = [
-        (
-            Semantic::Position,
-            UNORM16X3,
-            Origin::Positions,
-            layout.has_geometry(),
-        ),
-        (Semantic::Normal, UNORM16X3, Origin::Normals, normals),
-        (
-            Semantic::TexCoord(0),
-            VertexFormat::UNORM16X2,
-            Origin::TexCoords,
-            texcoords,
-        ),
-        (
-            Semantic::Joints(0),
-            VertexFormat::UINT8X4,
-            Origin::Joints,
-            weights,
-        ),
-        (
-            Semantic::Weights(0),
-            VertexFormat::UNORM16X4,
-            Origin::Weights,
-            weights,
-        ),
-    ];
-    let there = all.into_iter().filter(|(.., is_there)| *is_there);
-    there
-        .map(|(semantic, format, part, _)| (AttributeInfo { semantic, format }, part))
-        .collect()
+/// The attributes of a face, and the origin of each.
+#[derive(Default)]
+struct FaceAttributes {
+    infos: Vec<AttributeInfo>,
+    origins: Vec<Origin>,
 }
 
-/// Charges a mesh that may be kept, whoever has made it.
+impl FaceAttributes {
+    fn of(face: &Face) -> Self {
+        let layout = face.layout();
+        let mut all = Self::default();
+        if layout.has_geometry() {
+            all.add(Semantic::Position, UNORM16X3, Origin::Positions);
+        }
+        if layout.normals.is_some() {
+            all.add(Semantic::Normal, UNORM16X3, Origin::Normals);
+        }
+        if layout.texcoords.is_some() {
+            all.add(
+                Semantic::TexCoord(0),
+                VertexFormat::UNORM16X2,
+                Origin::TexCoords,
+            );
+        }
+        if layout.weights.is_some() {
+            all.add(Semantic::Joints(0), VertexFormat::UINT8X4, Origin::Joints);
+            all.add(
+                Semantic::Weights(0),
+                VertexFormat::UNORM16X4,
+                Origin::Weights,
+            );
+        }
+        all
+    }
+
+    fn add(&mut self, semantic: Semantic, format: VertexFormat, origin: Origin) {
+        self.infos.push(AttributeInfo { semantic, format });
+        self.origins.push(origin);
+    }
+}
+
+/// The block of an address `block` or `block.faces[i]`, and the index of the face; `None` for other
+/// addresses.
+fn face_in(address: &Address) -> Option<(MeshKey, Option<usize>)> {
+    match address.segments() {
+        [Segment::Field(block)] => Some((MeshKey::from_name(block)?, None)),
+        [
+            Segment::Field(block),
+            Segment::Field(faces),
+            Segment::Index(index),
+        ] if faces == "faces" => {
+            let index = usize::try_from(*index).ok();
+            Some((MeshKey::from_name(block)?, index))
+        }
+        _ => None,
+    }
+}
+
+/// The error of an address that names no face of the asset.
+fn no_face(address: &Address) -> Error {
+    let error = FILE.of(address.clone()).out_of_range("mesh");
+    error
+        .expected("BLOCK.faces[i] of a block and a face that are there")
+        .found(address)
+}
+
+/// Charges a mesh that may be kept, whichever call has made it.
 fn charged(mesh: Mesh, key: MeshKey, meter: &Meter) -> Result<Mesh> {
     meter.count_read(&mesh.range());
-    let taken = meter.take_kept(mesh.memory(), key.name());
-    taken
-        .map(|()| mesh.clone())
-        .map_err(|error| FILE.at(mesh.range()).locate(error))
+    match meter.take_kept(mesh.memory(), key.name()) {
+        Ok(()) => Ok(mesh),
+        Err(error) => Err(FILE.at(mesh.range()).locate(error)),
+    }
+}
+
+impl FaceArrays {
+    /// The stored bytes of an attribute, converted only for joints and weights; `Ok(None)` if the
+    /// face does not have it.
+    fn bytes(&self, origin: Origin, meter: &Meter) -> Result<Option<Bytes>> {
+        let face = &self.face;
+        Ok(match origin {
+            Origin::Positions => Some(face.raw_positions().into_bytes()),
+            Origin::Normals => face.raw_normals().map(Array::into_bytes),
+            Origin::TexCoords => face.raw_texcoords().map(Array::into_bytes),
+            Origin::Joints => match face.weights() {
+                Some(weights) => Some(weights.raw_joints(meter)?.into_bytes()),
+                None => None,
+            },
+            Origin::Weights => match face.weights() {
+                Some(weights) => Some(weights.raw_weights(meter)?.into_bytes()),
+                None => None,
+            },
+        })
+    }
 }
 
 impl LoadAttribute for FaceArrays {
@@ -259,39 +295,18 @@ impl LoadAttribute for FaceArrays {
     }
 
     fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
-        let Self { face, parts } = self;
         let absent = || {
-            FILE.of(face.address())
-                .out_of_range("attribute")
-                .found(&info.semantic)
+            let place = FILE.of(self.face.address());
+            place.out_of_range("attribute").found(&info.semantic)
         };
-        let weights = || face.weights().ok_or_else(absent);
-        let (bytes, dequant) = match parts.get(index).ok_or_else(absent)? {
-            Origin::Positions => (
-                face.raw_positions().into_bytes(),
-                Some(dequant(face.position_domain())),
-            ),
-            Origin::Normals => {
-                let normals = face.raw_normals().map(Array::into_bytes);
-                (
-                    normals.ok_or_else(absent)?,
-                    Some(dequant(Domain::<3>::NORMAL)),
-                )
-            }
-            Origin::TexCoords => {
-                let texcoords = face.raw_texcoords().map(Array::into_bytes);
-                (
-                    texcoords.ok_or_else(absent)?,
-                    Some(dequant(face.texcoord_domain())),
-                )
-            }
-            Origin::Joints => (weights()?.raw_joints(meter)?.into_bytes(), None),
-            Origin::Weights => (weights()?.raw_weights(meter)?.into_bytes(), None),
-        };
+        let origin = *self.origins.get(index).ok_or_else(absent)?;
+        let bytes = self.bytes(origin, meter)?.ok_or_else(absent)?;
         let attribute = Attribute::new(info.semantic.clone(), info.format, bytes);
-        Ok(match dequant {
-            Some(dequant) => attribute.with_dequant(dequant),
-            None => attribute,
+        Ok(match origin {
+            Origin::Positions => attribute.with_dequant(dequant(self.face.position_domain())),
+            Origin::Normals => attribute.with_dequant(dequant(Domain::<3>::NORMAL)),
+            Origin::TexCoords => attribute.with_dequant(dequant(self.face.texcoord_domain())),
+            Origin::Joints | Origin::Weights => attribute,
         })
     }
 }

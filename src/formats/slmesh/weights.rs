@@ -114,7 +114,8 @@ impl Weights {
     ///
     /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
     pub fn arrays(&self, scale: WeightScale) -> Result<WeightArrays> {
-        let (mut joints, mut weights) = (Vec::new(), Vec::new());
+        let mut joints = Vec::new();
+        let mut weights = Vec::new();
         self.arrays_into(scale, &mut joints, &mut weights)?;
         Ok(WeightArrays {
             joints: Array::from_vec(joints),
@@ -160,11 +161,12 @@ impl Weights {
     {
         // The block has been read, whichever call did so.
         meter.count_read(&self.block.range);
-        let room = meter.vec(self.block.range.length(), as_u64(self.vertices), ARRAY);
-        let mut out = room.map_err(|error| self.block.locate_face(error, self.face))?;
-        out.iter_mut()
-            .zip(self.influences())
-            .for_each(|(out, influences)| *out = element(influences));
+        let mut out = meter
+            .vec(self.block.range.length(), as_u64(self.vertices), ARRAY)
+            .map_err(|error| self.block.locate_face(error, self.face))?;
+        for (out, influences) in out.iter_mut().zip(self.influences()) {
+            *out = element(influences);
+        }
         Ok(Array::from_vec(out))
     }
 }

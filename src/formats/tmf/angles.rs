@@ -26,21 +26,30 @@ impl Angles {
 
     fn new(bits: u8) -> Self {
         let divisor = steps(bits) as f32;
-        let all = 0..=top(u64::MAX, bits.into());
+        let numbers = 0..=top(u64::MAX, bits.into());
         Self {
-            sin_cos: all.clone().map(|angle| sin_cos(angle, divisor)).collect(),
-            radius_height: all.map(|height| radius_height(height, divisor)).collect(),
+            sin_cos: numbers
+                .clone()
+                .map(|number| sin_cos(number, divisor))
+                .collect(),
+            radius_height: numbers
+                .map(|number| radius_height(number, divisor))
+                .collect(),
         }
     }
 }
 
-fn sin_cos(angle: u64, divisor: f32) -> [f32; 2] {
-    let (sin, cos) = (angle as f32 / divisor * std::f32::consts::FRAC_PI_2).sin_cos();
+/// Sine and cosine of an angle: `number` of `divisor` steps from 0 to a right angle.
+fn sin_cos(number: u64, divisor: f32) -> [f32; 2] {
+    let angle = number as f32 / divisor * std::f32::consts::FRAC_PI_2;
+    let (sin, cos) = angle.sin_cos();
     [sin, cos]
 }
 
-fn radius_height(height: u64, divisor: f32) -> [f32; 2] {
-    let height = height as f32 / divisor;
+/// The radius of the unit sphere at a height, and the height: `number` of `divisor` steps from 0 to
+/// 1.
+fn radius_height(number: u64, divisor: f32) -> [f32; 2] {
+    let height = number as f32 / divisor;
     [(1.0 - height * height).sqrt(), height]
 }
 
@@ -91,64 +100,62 @@ impl Directions {
         out: &mut [[f32; N]],
         finish: impl Fn(u64, [f32; 3]) -> [f32; N],
     ) {
-        let (bits, width) = (self.bits, u32::from(self.bits));
+        let width = u32::from(self.bits);
         let signs = before.wrapping_add(3);
         let record = width.wrapping_mul(2).wrapping_add(signs);
         let mut bit = bit;
-        let vector = |window: u64, [sin, cos]: [f32; 2], [radius, height]: [f32; 2]| {
-            let negate = |number: f32, place: u32| {
-                let sign = (window << before.wrapping_add(place) >> 32) as u32 & 0x8000_0000;
-                f32::from_bits(number.to_bits() ^ sign)
+        if let Some(tables) = self.angles.as_deref() {
+            for out in out {
+                let window = window(bytes, as_usize(bit >> 3)) << shift(bit);
+                let angle = top_few(window << signs, width);
+                let height = top_few(window << signs.wrapping_add(width), width);
+                let sin_cos = entry(&tables.sin_cos, angle);
+                let radius_height = entry(&tables.radius_height, height);
+                *out = finish(window, vector(window << before, sin_cos, radius_height));
+                bit = bit.wrapping_add(record.into());
+            }
+            return;
+        }
+        let divisor = steps(self.bits) as f32;
+        for out in out {
+            let head = field(bytes, bit, signs) << 64_u32.wrapping_sub(signs);
+            let angle_bit = bit.wrapping_add(signs.into());
+            let height_bit = angle_bit.wrapping_add(width.into());
+            let direction = if width == 0 {
+                // Without bits for an angle and a height, the crate returns the signs.
+                vector(head << before, [1.0; 2], [1.0; 2])
+            } else {
+                let angle = field(bytes, angle_bit, width);
+                let height = field(bytes, height_bit, width);
+                let sin_cos = sin_cos(angle, divisor);
+                let radius_height = radius_height(height, divisor);
+                vector(head << before, sin_cos, radius_height)
             };
-            [
-                negate(sin * radius, 0),
-                negate(cos * radius, 1),
-                negate(height, 2),
-            ]
-        };
-        match self.angles.as_deref() {
-            Some(Angles {
-                sin_cos,
-                radius_height,
-            }) => {
-                let entry = |table: &[[f32; 2]], index: u64| {
-                    // Every number of `bits` bits has its entry.
-                    table.get(as_usize(index)).copied().unwrap_or_default()
-                };
-                for out in out {
-                    let window = window(bytes, as_usize(bit >> 3)) << shift(bit);
-                    let angle = top_few(window << signs, width);
-                    let height = top_few(window << signs.wrapping_add(width), width);
-                    *out = finish(
-                        window,
-                        vector(window, entry(sin_cos, angle), entry(radius_height, height)),
-                    );
-                    bit = bit.wrapping_add(record.into());
-                }
-            }
-            None => {
-                let divisor = steps(bits) as f32;
-                for out in out {
-                    let head = field(bytes, bit, signs) << 64_u32.wrapping_sub(signs);
-                    let angle = field(bytes, bit.wrapping_add(signs.into()), width);
-                    let height = field(
-                        bytes,
-                        bit.wrapping_add(signs.into()).wrapping_add(width.into()),
-                        width,
-                    );
-                    let direction = match bits {
-                        // Without bits for an angle and a height, the crate returns the signs.
-                        0 => vector(head, [1.0; 2], [1.0; 2]),
-                        _ => vector(
-                            head,
-                            sin_cos(angle, divisor),
-                            radius_height(height, divisor),
-                        ),
-                    };
-                    *out = finish(head, direction);
-                    bit = bit.wrapping_add(record.into());
-                }
-            }
+            *out = finish(head, direction);
+            bit = bit.wrapping_add(record.into());
         }
     }
+}
+
+/// The entry of a table; every number of its bits has one.
+#[inline]
+fn entry(table: &[[f32; 2]], number: u64) -> [f32; 2] {
+    table.get(as_usize(number)).copied().unwrap_or_default()
+}
+
+/// A unit vector. The upper three bits of `signs` are set for negative x, y and z.
+#[inline]
+fn vector(signs: u64, [sin, cos]: [f32; 2], [radius, height]: [f32; 2]) -> [f32; 3] {
+    [
+        negate(sin * radius, signs),
+        negate(cos * radius, signs << 1),
+        negate(height, signs << 2),
+    ]
+}
+
+/// The negative number if the uppermost bit of `sign` is set: it is also the sign bit of a float.
+#[inline]
+fn negate(number: f32, sign: u64) -> f32 {
+    let sign = (sign >> 32) as u32 & 0x8000_0000;
+    f32::from_bits(number.to_bits() ^ sign)
 }

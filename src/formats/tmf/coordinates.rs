@@ -12,92 +12,114 @@ pub(crate) const BLOCK: usize = 768;
 
 /// The computation of the coordinates of a vertex segment from its numbers.
 pub(crate) struct Coordinates {
-    widths: [u8; 3],
+    axes: [Axis; 3],
     wrapped: bool,
-    steps: [f32; 3],
-    size: [f32; 3],
-    min: [f32; 3],
+}
+
+/// The dequantization of one axis: `number / steps * size + min`.
+#[derive(Clone, Copy)]
+struct Axis {
+    /// The bits of a number.
+    width: u8,
+    /// The maximum number, which is decoded as the maximum of the box.
+    steps: f32,
+    size: f32,
+    min: f32,
+}
+
+impl Axis {
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "rounds to the nearest, as the crate does"
+    )]
+    fn new(range: AxisRange, width: u8, wrapped: bool) -> Self {
+        let min = range.min as f32;
+        let max = range.max as f32;
+        let steps = match width {
+            33.. if wrapped => wrapped_steps(width),
+            0..=64 => top(u64::MAX, width.into()),
+            // Numbers are cut to 64 bits; as an f32, their scale equals the scale of the full
+            // width.
+            65.. => u64::MAX,
+        };
+        if steps == 0 {
+            // The only number is 0, and is decoded as the minimum.
+            return Self {
+                width,
+                steps: 1.0,
+                size: 0.0,
+                min,
+            };
+        }
+        Self {
+            width,
+            steps: steps as f32,
+            size: max - min,
+            min,
+        }
+    }
 }
 
 impl Coordinates {
     pub(crate) fn new(segment: &Segment, header: &raw::Vertex) -> Self {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "rounds to the nearest, as the crate does"
-        )]
-        let axes = stored_box(header).map(|(min, max)| (min as f32, max as f32));
-        let mut this = Self {
-            widths: segment.precision,
-            wrapped: segment.wrapped,
-            steps: [1.0; 3],
-            size: axes.map(|(min, max)| max - min),
-            min: axes.map(|(min, _)| min),
-        };
-        for ((steps, size), width) in this
-            .steps
-            .iter_mut()
-            .zip(&mut this.size)
-            .zip(segment.precision)
-        {
-            let greatest = match width {
-                33.. if segment.wrapped => wrapped_steps(width),
-                0..=64 => top(u64::MAX, width.into()),
-                // Numbers are cut to 64 bits; as an f32, their scale equals the scale of the full width.
-                65.. => u64::MAX,
-            };
-            if greatest == 0 {
-                // The only number is 0, and is decoded as the minimum.
-                *size = 0.0;
-            } else {
-                *steps = greatest as f32;
-            }
+        let [x, y, z] = stored_box(header);
+        let [x_width, y_width, z_width] = segment.precision;
+        let wrapped = segment.wrapped;
+        Self {
+            axes: [
+                Axis::new(x, x_width, wrapped),
+                Axis::new(y, y_width, wrapped),
+                Axis::new(z, z_width, wrapped),
+            ],
+            wrapped,
         }
-        this
     }
 
     /// Returns `true` if all numbers of more than 32 bits fit the scale of the crate `tmf`.
     pub(crate) fn are_wrapped(bytes: &[u8], widths: [u8; 3], count: u64) -> bool {
         let mut bit = 0_u64;
-        (0..count).all(|_| {
-            widths.into_iter().fold(true, |fits, width| {
-                let here = bit;
+        for _ in 0..count {
+            for width in widths {
+                if width > 32 && !is_wrapped(bytes, bit, width) {
+                    return false;
+                }
                 bit = bit.wrapping_add(width.into());
-                fits && (width <= 32 || is_wrapped(bytes, here, width))
-            })
-        })
+            }
+        }
+        true
     }
 
     pub(crate) fn decode(&self, bytes: &[u8], bit: u64, out: &mut [[f32; 3]]) {
-        let mut bit = bit;
-        let record = self
-            .widths
-            .iter()
-            .fold(0_u64, |sum, width| sum.wrapping_add((*width).into()));
-        if self.widths.iter().any(|width| *width > 31) {
-            for out in out {
-                for (((out, width), (steps, size)), min) in out
-                    .iter_mut()
-                    .zip(self.widths)
-                    .zip(self.steps.iter().zip(&self.size))
-                    .zip(&self.min)
-                {
-                    *out = self.number(bytes, bit, width) as f32 / steps * size + min;
-                    bit = bit.wrapping_add(width.into());
-                }
-            }
-            return;
+        let [x, y, z] = self.axes.map(|axis| u32::from(axis.width));
+        if x > 31 || y > 31 || z > 31 {
+            return self.decode_wide(bytes, bit, out);
         }
+        let record = u64::from(x).wrapping_add(y.into()).wrapping_add(z.into());
+        let mut bit = bit;
         let mut numbers = [0; BLOCK];
         for out in out.chunks_mut(BLOCK / 3) {
             let numbers = numbers
                 .get_mut(..out.as_flattened().len())
                 .unwrap_or_default();
-            match self.widths {
-                [x, y, z] if x == y && y == z => unpack(bytes, bit, x.into(), numbers),
-                widths => unpack_records(bytes, bit, widths.map(u32::from), numbers),
+            if x == y && y == z {
+                unpack(bytes, bit, x, numbers);
+            } else {
+                unpack_records(bytes, bit, [x, y, z], numbers);
             }
             self.convert(numbers, out.as_flattened_mut());
             bit = bit.wrapping_add(as_u64(out.len()).wrapping_mul(record));
+        }
+    }
+
+    /// Decodes numbers of any width, one by one.
+    fn decode_wide(&self, bytes: &[u8], bit: u64, out: &mut [[f32; 3]]) {
+        let mut bit = bit;
+        for point in out {
+            for (coordinate, axis) in point.iter_mut().zip(&self.axes) {
+                let number = self.number(bytes, bit, axis.width) as f32;
+                *coordinate = number / axis.steps * axis.size + axis.min;
+                bit = bit.wrapping_add(axis.width.into());
+            }
         }
     }
 
@@ -120,8 +142,9 @@ impl Coordinates {
     /// Four elements at a time, so that the axes come round in whole vectors.
     #[inline]
     fn convert(&self, numbers: &[u32], out: &mut [f32]) {
-        let four = |[x, y, z]: [f32; 3]| [x, y, z, x, y, z, x, y, z, x, y, z];
-        let (steps, size, min) = (four(self.steps), four(self.size), four(self.min));
+        let steps = four_times(self.axes.map(|axis| axis.steps));
+        let size = four_times(self.axes.map(|axis| axis.size));
+        let min = four_times(self.axes.map(|axis| axis.min));
         for (out, numbers) in out.chunks_mut(12).zip(numbers.chunks(12)) {
             for ((((out, number), steps), size), min) in
                 out.iter_mut().zip(numbers).zip(&steps).zip(&size).zip(&min)
@@ -133,6 +156,10 @@ impl Coordinates {
     }
 }
 
+fn four_times([x, y, z]: [f32; 3]) -> [f32; 12] {
+    [x, y, z, x, y, z, x, y, z, x, y, z]
+}
+
 /// Returns the scale of the crate `tmf` for `width` bits, whose shift wraps at 32.
 fn wrapped_steps(width: u8) -> u64 {
     match width & 31 {
@@ -141,10 +168,12 @@ fn wrapped_steps(width: u8) -> u64 {
     }
 }
 
+/// The bits after a number of `width` bits, from 64 on, in whole words of 64.
 fn unused(width: u8) -> u32 {
     u32::from(width.wrapping_neg() & 63)
 }
 
+/// Returns `true` if a number of more than 32 bits fits the scale of the crate `tmf`.
 fn is_wrapped(bytes: &[u8], bit: u64, width: u8) -> bool {
     if width < 64 {
         return field(bytes, bit, width.into()) <= wrapped_steps(width);
@@ -209,16 +238,27 @@ pub(crate) fn vertex_header(source: &Source, segment: &Segment) -> Result<raw::V
     )
 }
 
-/// The box that a vertex segment stores, as minimum and maximum of each axis.
-pub(crate) fn stored_box(header: &raw::Vertex) -> [(f64, f64); 3] {
-    let raw::Vertex {
-        min_x,
-        max_x,
-        min_y,
-        max_y,
-        min_z,
-        max_z,
-        ..
-    } = header;
-    [(min_x, max_x), (min_y, max_y), (min_z, max_z)].map(|(min, max)| (min.get(), max.get()))
+/// The range of one axis of a stored box.
+#[derive(Clone, Copy)]
+pub(crate) struct AxisRange {
+    pub(crate) min: f64,
+    pub(crate) max: f64,
+}
+
+/// The box that a vertex segment stores: the ranges of x, y and z.
+pub(crate) fn stored_box(header: &raw::Vertex) -> [AxisRange; 3] {
+    [
+        AxisRange {
+            min: header.min_x.get(),
+            max: header.max_x.get(),
+        },
+        AxisRange {
+            min: header.min_y.get(),
+            max: header.max_y.get(),
+        },
+        AxisRange {
+            min: header.min_z.get(),
+            max: header.max_z.get(),
+        },
+    ]
 }

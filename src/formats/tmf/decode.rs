@@ -101,19 +101,14 @@ impl Decode for u32 {
 }
 
 fn indices(base: u64, width: u32, bytes: &[u8], bit: u64, out: &mut [u32]) -> Result<(), TooLarge> {
-    let greatest = base.checked_add(top(u64::MAX, width));
-    if let (0..=32, Some(_), Ok(base)) = (
-        width,
-        greatest.filter(|greatest| u32::try_from(*greatest).is_ok()),
-        u32::try_from(base),
-    ) {
+    if let Some(base) = narrow_base(base, width) {
         let mut bit = bit;
         for block in out.chunks_mut(4096) {
             unpack(bytes, bit, width, block);
             if base > 0 {
-                block
-                    .iter_mut()
-                    .for_each(|index| *index = index.wrapping_add(base));
+                for index in block.iter_mut() {
+                    *index = index.wrapping_add(base);
+                }
             }
             bit = bit.wrapping_add(as_u64(block.len()).wrapping_mul(width.into()));
         }
@@ -126,6 +121,16 @@ fn indices(base: u64, width: u32, bytes: &[u8], bit: u64, out: &mut [u32]) -> Re
         bit = bit.wrapping_add(width.into());
     }
     Ok(())
+}
+
+/// The base, if the sum of it and any number of `width` bits fits 32 bits.
+fn narrow_base(base: u64, width: u32) -> Option<u32> {
+    if width > 32 {
+        return None;
+    }
+    let max = base.checked_add(top(u64::MAX, width))?;
+    u32::try_from(max).ok()?;
+    u32::try_from(base).ok()
 }
 
 /// The meaning of three floats.
@@ -265,7 +270,9 @@ impl Decode for f32 {
         _: usize,
         out: &mut [Self],
     ) -> Result<(), TooLarge> {
-        let (bits, min, max) = (header.precision, header.min.get(), header.max.get());
+        let bits = header.precision;
+        let min = header.min.get();
+        let max = header.max.get();
         let size = if bits == 0 { 0.0 } else { max - min };
         #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest")]
         let convert = |number: u64, steps: u64| (number as f64 / steps as f64 * size + min) as f32;
@@ -280,10 +287,11 @@ impl Parts<'_> {
     }
 }
 
-/// Numbers of one width, each converted from itself and the greatest of its width.
+/// Numbers of one width, each converted from itself and the maximum number of its width.
 #[inline]
 fn uniform(bits: u8, bytes: &[u8], bit: u64, out: &mut [f32], convert: impl Fn(u64, u64) -> f32) {
-    let (width, steps) = (u32::from(bits), steps(bits));
+    let width = u32::from(bits);
+    let steps = steps(bits);
     let mut bit = bit;
     if width > 31 {
         for out in out {

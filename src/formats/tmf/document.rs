@@ -54,14 +54,12 @@ impl Document {
     pub fn from_source(source: Source, options: &Options) -> Result<Self> {
         let layout =
             Layout::read(&source, &options.limits).map_err(|error| source.locate(error))?;
-        let layout = Arc::new(layout);
-        let (source, angles) = (layout.source.clone(), Arc::new(AngleTables::new()));
         let document = Self {
             file: Arc::new(File {
-                layout,
-                source,
+                source: layout.source.clone(),
+                layout: Arc::new(layout),
                 options: *options,
-                angles,
+                angles: Arc::new(AngleTables::new()),
             }),
         };
         refuse_forbidden(options, Format::Tmf, || document.validate())
@@ -112,9 +110,8 @@ impl Document {
         if index < self.mesh_count() {
             return Ok(Mesh::new(&self.file, index));
         }
-        let error = FILE
-            .out_of_range("mesh")
-            .of(Address::field("meshes").index(as_u64(index)));
+        let address = Address::field("meshes").index(as_u64(index));
+        let error = FILE.out_of_range("mesh").of(address);
         Err(error.expected(less_than(self.mesh_count())).found(index))
     }
 
@@ -128,37 +125,44 @@ impl Document {
     pub(crate) fn items(&self) -> impl Iterator<Item = Item> + '_ {
         (0..)
             .zip(&self.file.layout.meshes)
-            .flat_map(|(index, mesh)| {
-                let address = Address::field("meshes").index(index);
-                let item = self.mesh_item(address.clone(), mesh);
-                let segments = (0..).zip(self.file.layout.segments_of(mesh));
-                let segments = segments.map(move |(segment, entry)| {
-                    segment_item(address.clone().then("segments").index(segment), entry)
-                });
-                std::iter::once(item).chain(segments)
-            })
+            .flat_map(|(index, mesh)| self.items_of(index, mesh))
+    }
+
+    /// A mesh, then its segments, which are made one by one: there may be many.
+    fn items_of(&self, index: u64, mesh: &MeshLayout) -> impl Iterator<Item = Item> + '_ {
+        let address = Address::field("meshes").index(index);
+        let item = self.mesh_item(address.clone(), mesh);
+        let segments = (0..).zip(self.file.layout.segments_of(mesh));
+        let segments = segments.map(move |(index, segment)| {
+            let address = address.clone().then("segments").index(index);
+            segment_item(address, segment)
+        });
+        std::iter::once(item).chain(segments)
     }
 
     fn mesh_item(&self, address: Address, mesh: &MeshLayout) -> Item {
         let segments = self.file.layout.segments_of(mesh);
-        let count = |kind: SegmentType, bit: u8| {
-            let own = segments.iter().filter(|segment| segment.is_of(kind, bit));
-            own.fold(0_u64, |sum, entry| sum.saturating_add(entry.count))
-        };
         let range = self.file.layout.mesh_range(mesh);
-        let decoded = segments.iter().filter_map(|entry| entry.decoded_bytes());
+        let mut decoded = 0_u64;
+        for segment in segments {
+            decoded = decoded.saturating_add(segment.decoded_bytes().unwrap_or(0));
+        }
+        // Shared triangles have a bit of their mask for each kind of array.
         Item {
             address,
             counts: vec![
-                ("vertices", count(SegmentType::Vertex, 0)),
-                ("normals", count(SegmentType::Normal, 0)),
-                ("uvs", count(SegmentType::Uv, 0)),
-                ("tangents", count(SegmentType::Tangent, 0)),
-                ("vertex_triangles", count(SegmentType::VertexTriangle, 1)),
+                ("vertices", count(segments, SegmentType::Vertex, 0)),
+                ("normals", count(segments, SegmentType::Normal, 0)),
+                ("uvs", count(segments, SegmentType::Uv, 0)),
+                ("tangents", count(segments, SegmentType::Tangent, 0)),
+                (
+                    "vertex_triangles",
+                    count(segments, SegmentType::VertexTriangle, 1),
+                ),
                 ("segments", as_u64(segments.len())),
             ],
             stored: range.length(),
-            decoded: Some(decoded.fold(0, u64::saturating_add)),
+            decoded: Some(decoded),
             range,
         }
     }
@@ -166,11 +170,8 @@ impl Document {
     /// The meshes.
     pub(crate) fn mesh_entries(&self) -> Entries<'_> {
         Box::new(self.meshes().map(|mesh| {
-            let entry = MeshEntry::new(
-                mesh.address(),
-                mesh.name().to_string_lossy(),
-                Role::Geometry,
-            );
+            let name = mesh.name();
+            let entry = MeshEntry::new(mesh.address(), name.to_string_lossy(), Role::Geometry);
             entry.with_counts(mesh.counts())
         }))
     }
@@ -183,6 +184,17 @@ impl Document {
             .iter()
             .position(|mesh| String::from_utf8_lossy(&mesh.name) == name)
     }
+}
+
+/// The number of elements in the segments of a kind, or with a bit in their mask.
+fn count(segments: &[Segment], kind: SegmentType, bit: u8) -> u64 {
+    let mut count = 0_u64;
+    for segment in segments {
+        if segment.is_of(kind, bit) {
+            count = count.saturating_add(segment.count);
+        }
+    }
+    count
 }
 
 fn segment_item(address: Address, segment: &Segment) -> Item {

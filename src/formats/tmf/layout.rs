@@ -68,12 +68,12 @@ impl Layout {
         for index in 0..header.mesh_count.get() {
             end = reader.mesh(index.into(), end)?;
         }
-        if let Some(len) = source.len()?.filter(|len| *len > end) {
+        let len = source.len()?.unwrap_or(end);
+        if len > end {
             reader.findings.add(rules::TRAILING_BYTES, || {
-                (
-                    FILE.at(end..len),
-                    format!("{} bytes after the last mesh", (end..len).length()),
-                )
+                let rest = end..len;
+                let detail = format!("{} bytes after the last mesh", rest.length());
+                (FILE.at(rest), detail)
             });
         }
         reader.check_wide_coordinates()?;
@@ -94,14 +94,14 @@ impl Layout {
 
     /// The bytes of a mesh, its header included.
     pub(crate) fn mesh_range(&self, mesh: &MeshLayout) -> Range<u64> {
-        let header = mesh
-            .start
-            .saturating_add(4)
-            .saturating_add(as_u64(mesh.name.len()));
-        let end = self
-            .segments_of(mesh)
-            .last()
-            .map_or(header, |segment| segment.data.end);
+        let end = match self.segments_of(mesh).last() {
+            Some(segment) => segment.data.end,
+            // Only the header: `str_len`, the name and `seg_count`.
+            None => {
+                let name = as_u64(mesh.name.len());
+                mesh.start.saturating_add(4).saturating_add(name)
+            }
+        };
         mesh.start..end
     }
 }
@@ -116,9 +116,8 @@ fn check_identity(header: &raw::Header) -> Result<FileLayout> {
         (0, 0 | 1) => Ok(FileLayout::A),
         (0, 2) => Ok(FileLayout::B),
         (major, minor) => {
-            let error = FILE
-                .error(ErrorKind::Unsupported, "MIN_TMF_MAJOR, MIN_TMF_MINOR")
-                .at(7..11);
+            let fields = "MIN_TMF_MAJOR, MIN_TMF_MINOR";
+            let error = FILE.error(ErrorKind::Unsupported, fields).at(7..11);
             let error = error.expected("0.2 or less");
             Err(error.found(format_args!("{major}.{minor}")))
         }
@@ -138,14 +137,31 @@ struct Reader<'a> {
     omitted: Meter<'static>,
 }
 
-/// The positions of the numbers in the header of a bit array.
+/// The header of a mesh.
+struct MeshHeader {
+    name: Bytes,
+    name_range: Range<u64>,
+    segment_count: u16,
+    end: u64,
+}
+
+/// The header of a segment, of either layout.
+struct SegmentHeader {
+    seg_type: u16,
+    data_length: u64,
+    compression: u8,
+    /// The size of the header itself.
+    size: u64,
+}
+
+/// The bytes of the numbers in the header of a bit array, for errors about them.
 #[derive(Default)]
 struct Fields {
     count: Range<u64>,
     precision: Range<u64>,
 }
 
-/// A segment, by the indices of its mesh and its own.
+/// The address of a segment: the index of its mesh, and its own in the mesh.
 #[derive(Clone, Copy)]
 struct Position {
     mesh: u64,
@@ -164,33 +180,27 @@ impl Position {
 impl Reader<'_> {
     /// Reads a mesh; returns its end.
     fn mesh(&mut self, index: u64, start: u64) -> Result<u64> {
-        let place = || FILE.of(Address::field("meshes").index(index));
-        let at = |error: Error| place().locate(error);
-        let name_len = self.u16(start, "str_len").map_err(at)?;
-        let name_range = span(start.saturating_add(2), name_len.into());
-        let name = self.walk.get(name_range.clone(), "str_bytes").map_err(at)?;
-        let count = self.u16(name_range.end, "seg_count").map_err(at)?;
-        if str::from_utf8(&name).is_err() {
-            let end = name_range.end;
-            let detail = "the name of the mesh is not UTF-8";
+        let header = self
+            .mesh_header(start)
+            .map_err(|error| mesh_place(index).locate(error))?;
+        if str::from_utf8(&header.name).is_err() {
             self.findings.add(rules::NAME_NOT_UTF8, || {
-                (place().at(name_range.start..end), detail)
+                let place = mesh_place(index).at(header.name_range);
+                (place, "the name of the mesh is not UTF-8")
             });
         }
         let first = self.segments.len();
-        let mut end = name_range.end.saturating_add(2);
-        for segment in 0..count {
-            end = self.segment(
-                Position {
-                    mesh: index,
-                    segment: segment.into(),
-                },
-                end,
-            )?;
+        let mut end = header.end;
+        for segment in 0..header.segment_count {
+            let position = Position {
+                mesh: index,
+                segment: segment.into(),
+            };
+            end = self.segment(position, end)?;
         }
         self.meshes.push(MeshLayout {
             start,
-            name,
+            name: header.name,
             segments: first..self.segments.len(),
         });
         self.check_tables(end)?;
@@ -198,74 +208,58 @@ impl Reader<'_> {
         Ok(end)
     }
 
+    fn mesh_header(&mut self, start: u64) -> Result<MeshHeader> {
+        let name_len = self.u16(start, "str_len")?;
+        let name_range = span(start.saturating_add(2), name_len.into());
+        let name = self.walk.get(name_range.clone(), "str_bytes")?;
+        let segment_count = self.u16(name_range.end, "seg_count")?;
+        let end = name_range.end.saturating_add(2);
+        Ok(MeshHeader {
+            name,
+            name_range,
+            segment_count,
+            end,
+        })
+    }
+
     fn u16(&mut self, offset: u64, what: &'static str) -> Result<u16> {
-        self.walk.read_struct::<U16>(offset, what).map(U16::get)
+        let number: U16 = self.walk.read_struct(offset, what)?;
+        Ok(number.get())
     }
 
     /// Limits the lists, which for empty meshes are larger than the file.
     fn check_tables(&self, end: u64) -> Result<()> {
         let meshes = as_u64(self.meshes.len()).saturating_mul(size_u64::<MeshLayout>());
         let segments = as_u64(self.segments.len()).saturating_mul(size_u64::<Segment>());
-        let (lists, meter) = (
-            meshes.saturating_add(segments),
-            Meter::of_part(self.limits, &(0..end)),
-        );
-        let taken = meter.take_block(end, lists, "lists of meshes and segments");
-        taken
-            .map(drop)
-            .map_err(|error| FILE.at(11..15).locate(error))
+        let lists = meshes.saturating_add(segments);
+        let meter = Meter::of_part(self.limits, &(0..end));
+        match meter.take_block(end, lists, "lists of meshes and segments") {
+            Ok(_) => Ok(()),
+            // At the number of meshes in the header.
+            Err(error) => Err(FILE.at(11..15).locate(error)),
+        }
     }
 
     /// Reads the headers of a segment; returns its end.
     fn segment(&mut self, position: Position, start: u64) -> Result<u64> {
-        let at = |error: Error| position.place().locate(error);
-        let (number, data_length, compression, header_size) = match self.file_layout {
-            FileLayout::A => {
-                let raw::SegmentHeaderA {
-                    seg_type,
-                    data_length,
-                    compresion_type,
-                } = self.walk.read_struct(start, "Segment Header").map_err(at)?;
-                (
-                    seg_type.get(),
-                    data_length.get(),
-                    compresion_type,
-                    size_u64::<raw::SegmentHeaderA>(),
-                )
-            }
-            FileLayout::B => {
-                let raw::SegmentHeaderB {
-                    seg_type,
-                    data_length,
-                    compresion_type,
-                } = self.walk.read_struct(start, "Segment Header").map_err(at)?;
-                let length = data_length.get().into();
-                (
-                    seg_type.into(),
-                    length,
-                    compresion_type,
-                    size_u64::<raw::SegmentHeaderB>(),
-                )
-            }
-        };
-        let kind = SegmentType::of(number);
-        let data_start = start.saturating_add(header_size);
-        let data = span(data_start, data_length);
-        if self.len.is_some_and(|len| data.end > len)
-            || data_start.checked_add(data_length).is_none()
-        {
+        let header = self
+            .segment_header(start)
+            .map_err(|error| position.place().locate(error))?;
+        let kind = SegmentType::of(header.seg_type);
+        let data_start = start.saturating_add(header.size);
+        let data = span(data_start, header.data_length);
+        let is_beyond_end = self.len.is_some_and(|len| data.end > len);
+        if is_beyond_end || data_start.checked_add(header.data_length).is_none() {
             let there = self.len.unwrap_or(0).saturating_sub(data.start);
-            let error = position
-                .place()
-                .at(data)
-                .error(ErrorKind::Truncated, kind.what());
-            return Err(error.truncated(data_length, there));
+            let place = position.place().at(data);
+            let error = place.error(ErrorKind::Truncated, kind.what());
+            return Err(error.truncated(header.data_length, there));
         }
         let end = data.end;
         let mut segment = Segment {
             kind,
-            seg_type: number,
-            compression,
+            seg_type: header.seg_type,
+            compression: header.compression,
             range: start..end,
             data,
             count: 0,
@@ -275,29 +269,49 @@ impl Reader<'_> {
             base: 0,
             wrapped: false,
         };
-        self.note_type(position, &segment, number);
+        self.note_type(position, &segment);
         self.content(position, &mut segment)?;
         self.segments.push(segment);
         Ok(end)
     }
 
-    fn note_type(&mut self, position: Position, segment: &Segment, number: u16) {
-        let place = || position.place().at(segment.range.clone());
+    fn segment_header(&mut self, start: u64) -> Result<SegmentHeader> {
+        match self.file_layout {
+            FileLayout::A => {
+                let header: raw::SegmentHeaderA = self.walk.read_struct(start, "Segment Header")?;
+                Ok(SegmentHeader {
+                    seg_type: header.seg_type.get(),
+                    data_length: header.data_length.get(),
+                    compression: header.compresion_type,
+                    size: size_u64::<raw::SegmentHeaderA>(),
+                })
+            }
+            FileLayout::B => {
+                let header: raw::SegmentHeaderB = self.walk.read_struct(start, "Segment Header")?;
+                Ok(SegmentHeader {
+                    seg_type: header.seg_type.into(),
+                    data_length: header.data_length.get().into(),
+                    compression: header.compresion_type,
+                    size: size_u64::<raw::SegmentHeaderB>(),
+                })
+            }
+        }
+    }
+
+    fn note_type(&mut self, position: Position, segment: &Segment) {
         match segment.kind {
             SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => {
-                let detail = || {
-                    format!(
-                        "type {} is not one that is written; skipped",
-                        decimal(number)
-                    )
-                };
-                self.findings
-                    .add(rules::UNKNOWN_SEGMENT, || (place(), detail()));
+                self.findings.add(rules::UNKNOWN_SEGMENT, || {
+                    let number = decimal(segment.seg_type);
+                    let detail = format!("type {number} is not one that is written; skipped");
+                    (position.place().at(segment.range.clone()), detail)
+                });
             }
             kind if kind.is_of_layout_b() && self.file_layout == FileLayout::A => {
-                let detail = || format!("type {number} is of layout B");
-                self.findings
-                    .add(rules::TYPE_OF_OTHER_LAYOUT, || (place(), detail()));
+                self.findings.add(rules::TYPE_OF_OTHER_LAYOUT, || {
+                    let detail = format!("type {} is of layout B", segment.seg_type);
+                    (position.place().at(segment.range.clone()), detail)
+                });
             }
             _ => {}
         }
@@ -311,21 +325,21 @@ impl Reader<'_> {
         if segment.is_omitted() {
             // The count is the count of the normals, which may still follow.
             if self.file_layout == FileLayout::B {
-                let detail = "normal triangles are omitted, which layout B does not provide for";
-                let place = || position.place().at(segment.range.clone());
-                self.findings
-                    .add(rules::OMITTED_IN_LAYOUT_B, || (place(), detail));
+                self.findings.add(rules::OMITTED_IN_LAYOUT_B, || {
+                    let detail =
+                        "normal triangles are omitted, which layout B does not provide for";
+                    (position.place().at(segment.range.clone()), detail)
+                });
             }
             return Ok(());
         }
         if segment.compression != 0 {
-            let place = position
-                .place()
-                .at(segment.data.start.saturating_sub(1)..segment.data.start);
+            // The last byte of the segment header.
+            let byte = segment.data.start.saturating_sub(1)..segment.data.start;
+            let place = position.place().at(byte);
             let error = place.error(ErrorKind::Unsupported, "compresion_type");
-            return Err(error
-                .expected("0 (or 1 of normal triangles)")
-                .found(segment.compression));
+            let error = error.expected("0 (or 1 of normal triangles)");
+            return Err(error.found(segment.compression));
         }
         segment.bits = segment.data.start;
         let fields = match segment.kind {
@@ -334,7 +348,8 @@ impl Reader<'_> {
             }
             SegmentType::Vertex => {
                 let header: raw::Vertex = self.header(position, segment)?;
-                (segment.count, segment.precision) = (header.vertex_count.get(), header.prec);
+                segment.count = header.vertex_count.get();
+                segment.precision = header.prec;
                 Fields {
                     count: segment.data.part(0, 8),
                     precision: segment.data.part(56, 3),
@@ -352,7 +367,8 @@ impl Reader<'_> {
                 self.custom_name(position, segment)?;
                 let start = segment.bits;
                 let header: raw::CustomFloat = self.header(position, segment)?;
-                (segment.count, segment.precision[0]) = (header.count.get(), header.precision);
+                segment.count = header.count.get();
+                segment.precision[0] = header.precision;
                 Fields {
                     count: span(start, 8),
                     precision: span(start.saturating_add(24), 1),
@@ -379,26 +395,31 @@ impl Reader<'_> {
         self.check_bits(position, segment, &fields)
     }
 
+    /// Reads a count, then the bits of a number.
     fn count_precision(&mut self, position: Position, segment: &mut Segment) -> Result<Fields> {
         let start = segment.bits;
         let header: raw::CountPrecision = self.header(position, segment)?;
-        (segment.count, segment.precision[0]) = (header.count.get(), header.precision);
+        segment.count = header.count.get();
+        segment.precision[0] = header.precision;
         Ok(Fields {
             count: span(start, 8),
             precision: span(start.saturating_add(8), 1),
         })
     }
 
+    /// Reads the bits of a number, then a count.
     fn precision_count(&mut self, position: Position, segment: &mut Segment) -> Result<Fields> {
         let start = segment.bits;
         let header: raw::PrecisionCount = self.header(position, segment)?;
-        (segment.count, segment.precision[0]) = (header.count.get(), header.precision);
+        segment.count = header.count.get();
+        segment.precision[0] = header.precision;
         Ok(Fields {
             precision: span(start, 1),
             count: span(start.saturating_add(1), 8),
         })
     }
 
+    /// Reads the header of indices, which have a base in layout B.
     fn indices(&mut self, position: Position, segment: &mut Segment) -> Result<Fields> {
         let fields = self.precision_count(position, segment)?;
         if self.file_layout == FileLayout::B {
@@ -409,19 +430,19 @@ impl Reader<'_> {
 
     /// The next structure before the bit array.
     fn header<T: FromBytes>(&mut self, position: Position, segment: &mut Segment) -> Result<T> {
-        let (start, end) = (segment.bits, segment.bits.saturating_add(size_u64::<T>()));
+        let start = segment.bits;
+        let end = start.saturating_add(size_u64::<T>());
         if end > segment.data.end {
-            let error = position
-                .place()
-                .at(self.data_length_of(segment))
-                .malformed("data_length");
+            let place = position.place().at(self.data_length_of(segment));
+            let error = place.malformed("data_length");
             let needed = counted(end.saturating_sub(segment.data.start), "byte");
             let error = error.expected(format!("at least {needed} of {}", segment.kind.what()));
             return Err(error.found(segment.data.length()));
         }
         segment.bits = end;
-        let header = self.walk.read_struct(start, segment.kind.what());
-        header.map_err(|error| position.place().locate(error))
+        self.walk
+            .read_struct(start, segment.kind.what())
+            .map_err(|error| position.place().locate(error))
     }
 
     /// Returns the range of `data_length` of a segment in the file.
@@ -434,64 +455,55 @@ impl Reader<'_> {
 
     /// Checks the name of custom data.
     fn custom_name(&mut self, position: Position, segment: &mut Segment) -> Result<()> {
-        let stored = segment.bits;
+        let len_start = segment.bits;
         let len: u8 = self.header(position, segment)?;
         let name = span(segment.bits, len.into());
-        let place = || position.place().at(name.clone());
         if name.end > segment.data.end {
-            let error = position
-                .place()
-                .at(span(stored, 1))
-                .malformed("length of the name of custom data");
-            let room = segment.data.end.saturating_sub(name.start);
-            let expected = format!("{}, the rest of the segment (data_length)", at_most(room));
+            let place = position.place().at(span(len_start, 1));
+            let error = place.malformed("length of the name of custom data");
+            let rest = segment.data.end.saturating_sub(name.start);
+            let expected = format!("{}, the rest of the segment (data_length)", at_most(rest));
             return Err(error.expected(expected).found(len));
         }
-        let bytes = self.walk.get(name.clone(), "name of custom data");
-        if str::from_utf8(&bytes.map_err(|error| place().locate(error))?).is_err() {
-            let detail = "the name of custom data is not UTF-8";
-            self.findings
-                .add(rules::NAME_NOT_UTF8, || (place(), detail));
-        }
+        let bytes = match self.walk.get(name.clone(), "name of custom data") {
+            Ok(bytes) => bytes,
+            Err(error) => return Err(position.place().at(name).locate(error)),
+        };
         segment.bits = name.end;
+        if str::from_utf8(&bytes).is_err() {
+            self.findings.add(rules::NAME_NOT_UTF8, || {
+                let detail = "the name of custom data is not UTF-8";
+                (position.place().at(name), detail)
+            });
+        }
         Ok(())
     }
 
+    /// Checks the width of numbers, and their count against the bytes of the segment.
     fn check_bits(&mut self, position: Position, segment: &Segment, fields: &Fields) -> Result<()> {
         const MAX_BITS: u8 = 64;
-        let place = |range: Range<u64>| position.place().at(range);
         let [width, ..] = segment.precision;
         if segment.kind != SegmentType::Vertex && width > MAX_BITS {
-            let error = place(fields.precision.clone()).malformed("precision");
+            let place = position.place().at(fields.precision.clone());
+            let error = place.malformed("precision");
             return Err(error.expected("at most 64 bits").found(width));
         }
-        let (range, record) = (segment.bits..segment.data.end, segment.record_bits());
-        let there = range.length();
-        let needed = packed_len(segment.count, record);
-        let Some(needed) = needed.filter(|needed| *needed <= there) else {
-            let what = if segment.kind == SegmentType::Vertex {
-                "vertex_count"
-            } else {
-                "count"
-            };
-            let most = there.saturating_mul(8).checked_div(record).unwrap_or(0);
-            let [most, record] = [counted(most, "element"), counted(record, "bit")];
-            let (there, of) = (counted(there, "byte"), segment.kind.what());
-            let expected = format!("at most {most} of {record} in the {there} of {of}");
-            let error = place(fields.count.clone()).malformed(what);
-            return Err(error.expected(expected).found(segment.count));
-        };
-        if needed < there {
-            let tail = range.start.saturating_add(needed)..range.end;
-            let detail = format!("{} bytes after the data", tail.length());
-            self.findings
-                .add(rules::SEGMENT_TAIL, || (place(tail), detail));
+        let there = (segment.bits..segment.data.end).length();
+        let record = segment.record_bits();
+        match packed_len(segment.count, record) {
+            Some(needed) if needed <= there => {
+                self.note_tail(position, segment, needed);
+            }
+            _ => {
+                let place = position.place().at(fields.count.clone());
+                return Err(too_many(place, segment, there));
+            }
         }
         if record == 0 {
-            let counted = self.spend_omitted(segment);
-            let locate =
-                |error: Error| place(fields.count.clone()).locate(error.needed_by(segment.count));
-            counted.map_err(locate)?;
+            self.spend_omitted(segment).map_err(|error| {
+                let place = position.place().at(fields.count.clone());
+                place.locate(error.needed_by(segment.count))
+            })?;
         }
         let has_no_bits = match segment.kind {
             SegmentType::Vertex => segment.precision.contains(&0),
@@ -499,36 +511,49 @@ impl Reader<'_> {
             _ => false,
         };
         if has_no_bits && segment.count > 0 {
-            let detail = "numbers of no bits, read as the minimum";
-            self.findings
-                .add(rules::NO_BITS, || (place(segment.range.clone()), detail));
+            self.findings.add(rules::NO_BITS, || {
+                let detail = "numbers of no bits, read as the minimum";
+                (position.place().at(segment.range.clone()), detail)
+            });
         }
         Ok(())
     }
 
+    /// Makes a finding of bytes after the bit array, which needs `needed` bytes.
+    fn note_tail(&mut self, position: Position, segment: &Segment, needed: u64) {
+        let tail = segment.bits.saturating_add(needed)..segment.data.end;
+        if !tail.is_empty() {
+            self.findings.add(rules::SEGMENT_TAIL, || {
+                let detail = format!("{} bytes after the data", tail.length());
+                (position.place().at(tail), detail)
+            });
+        }
+    }
+
     /// Counts omitted normal triangles: as many as the mesh has normals.
     fn count_omitted(&mut self, mesh: u64, first: usize) -> Result<()> {
-        let own = self.segments.get(first..).unwrap_or_default();
-        let normals = own
-            .iter()
-            .filter(|segment| segment.kind == SegmentType::Normal);
-        let normals = normals.fold(0_u64, |sum, segment| sum.saturating_add(segment.count));
+        let mut normals = 0_u64;
+        for segment in self.segments.get(first..).unwrap_or_default() {
+            if segment.kind == SegmentType::Normal {
+                normals = normals.saturating_add(segment.count);
+            }
+        }
         for index in first..self.segments.len() {
-            let Some(segment) = self
-                .segments
-                .get_mut(index)
-                .filter(|segment| segment.is_omitted())
-            else {
+            let Some(segment) = self.segments.get_mut(index) else {
                 continue;
             };
+            if !segment.is_omitted() {
+                continue;
+            }
             segment.count = normals;
             let segment = segment.clone();
-            let position = Position {
-                mesh,
-                segment: as_u64(index.saturating_sub(first)),
-            };
-            let spent = self.spend_omitted(&segment);
-            spent.map_err(|error| position.place().at(segment.range.clone()).locate(error))?;
+            self.spend_omitted(&segment).map_err(|error| {
+                let position = Position {
+                    mesh,
+                    segment: as_u64(index.saturating_sub(first)),
+                };
+                position.place().at(segment.range).locate(error)
+            })?;
         }
         Ok(())
     }
@@ -542,35 +567,65 @@ impl Reader<'_> {
 
     /// Reads all coordinates of more than 32 bits, and decides what their scale is.
     fn check_wide_coordinates(&mut self) -> Result<()> {
-        let is_wide = |segment: &Segment| {
-            segment.kind == SegmentType::Vertex && segment.precision.iter().any(|width| *width > 32)
-        };
         for (mesh, entry) in (0_u64..).zip(&self.meshes) {
             let segments = self
                 .segments
                 .get_mut(entry.segments.clone())
                 .unwrap_or_default();
-            for (index, segment) in (0..).zip(segments).filter(|(_, segment)| is_wide(segment)) {
-                let place = Position {
+            for (index, segment) in (0..).zip(segments) {
+                if !has_wide_coordinates(segment) {
+                    continue;
+                }
+                let position = Position {
                     mesh,
                     segment: index,
-                }
-                .place()
-                .at(segment.range.clone());
+                };
+                let place = position.place().at(segment.range.clone());
                 segment.wrapped =
                     are_wrapped(&mut self.walk, segment).map_err(|error| place.locate(error))?;
-                let how = match segment.wrapped {
-                    true => "by their writer's scale",
-                    false => "by the specification's formula",
+                let scale = if segment.wrapped {
+                    "by their writer's scale"
+                } else {
+                    "by the specification's formula"
                 };
                 let [x, y, z] = segment.precision;
-                let detail = format!("{x}, {y} and {z} bits, {how}");
+                let detail = format!("{x}, {y} and {z} bits, {scale}");
                 self.findings
                     .add(rules::WIDE_COORDINATES, || (place, detail));
             }
         }
         Ok(())
     }
+}
+
+fn mesh_place(index: u64) -> Place {
+    FILE.of(Address::field("meshes").index(index))
+}
+
+/// The error of a count at `place`, of more elements than fit in the `there` bytes of a bit array.
+fn too_many(place: Place, segment: &Segment, there: u64) -> Error {
+    let field = if segment.kind == SegmentType::Vertex {
+        "vertex_count"
+    } else {
+        "count"
+    };
+    let record = segment.record_bits();
+    let most = there.saturating_mul(8).checked_div(record).unwrap_or(0);
+    let expected = format!(
+        "at most {} of {} in the {} of {}",
+        counted(most, "element"),
+        counted(record, "bit"),
+        counted(there, "byte"),
+        segment.kind.what()
+    );
+    let error = place.malformed(field);
+    error.expected(expected).found(segment.count)
+}
+
+/// Returns `true` for vertices with more than 32 bits on some axis.
+fn has_wide_coordinates(segment: &Segment) -> bool {
+    let [x, y, z] = segment.precision;
+    segment.kind == SegmentType::Vertex && (x > 32 || y > 32 || z > 32)
 }
 
 /// Returns `true` if the coordinates of a segment fit their writer's scale. Reads them part by part.

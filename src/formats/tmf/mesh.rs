@@ -61,16 +61,19 @@ impl Mesh {
     /// The name; several meshes may share one.
     #[must_use]
     pub fn name(&self) -> Text {
-        self.entry()
-            .map(|mesh| Text::new(mesh.name.clone()))
-            .unwrap_or_default()
+        match self.entry() {
+            Some(mesh) => Text::new(mesh.name.clone()),
+            None => Text::default(),
+        }
     }
 
     /// The bytes of the mesh and its header, from the start of the source.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
-        self.entry()
-            .map_or(0..0, |mesh| self.file.layout.mesh_range(mesh))
+        match self.entry() {
+            Some(mesh) => self.file.layout.mesh_range(mesh),
+            None => 0..0,
+        }
     }
 
     /// The segments, in the order of the file, including segments that are not read.
@@ -79,66 +82,61 @@ impl Mesh {
     }
 
     pub(crate) fn own_segments(&self) -> &[Segment] {
-        self.entry()
-            .map(|mesh| self.file.layout.segments_of(mesh))
-            .unwrap_or_default()
+        match self.entry() {
+            Some(mesh) => self.file.layout.segments_of(mesh),
+            None => &[],
+        }
     }
 
-    /// The array in the segments that pass `has`.
+    /// The array in the segments of a type, and in shared triangles with `bit` in their mask.
     fn array<T: PackedElement>(
         &self,
         name: &'static str,
         kind: T::Kind,
-        has: impl Fn(&Segment) -> bool,
+        segment_type: SegmentType,
+        bit: u8,
     ) -> Option<Packed<T>> {
-        let segments = self.entry()?.segments.clone();
-        let own = segments.filter(|index| self.file.layout.segments.get(*index).is_some_and(&has));
+        let first = self.entry()?.segments.start;
+        let segments = (first..).zip(self.own_segments());
+        let own = segments.filter(|(_, segment)| segment.is_of(segment_type, bit));
+        let own = own.map(|(index, _)| index);
         Packed::new(&self.file, self.address().then(name), kind, own)
-    }
-
-    fn index_array(&self, name: &'static str, kind: SegmentType, bit: u8) -> Option<Packed<u32>> {
-        self.array(name, (), |segment| segment.is_of(kind, bit))
     }
 
     /// The positions x, y, z of the vertices.
     #[doc(alias = "vertices")]
     #[must_use]
     pub fn positions(&self) -> Option<Packed<[f32; 3]>> {
-        self.array("vertices", Vector::Vertex, |segment| {
-            segment.kind == SegmentType::Vertex
-        })
+        self.array("vertices", Vector::Vertex, SegmentType::Vertex, 0)
     }
 
     /// The normals x, y, z, of length 1 within their precision.
     #[must_use]
     pub fn normals(&self) -> Option<Packed<[f32; 3]>> {
-        self.array("normals", Vector::Normal, |segment| {
-            segment.kind == SegmentType::Normal
-        })
+        self.array("normals", Vector::Normal, SegmentType::Normal, 0)
     }
 
     /// The texture coordinates u, v of a set, in 0..=1. The format stores only set 0; `None` for other sets.
     #[doc(alias = "uvs")]
     #[must_use]
     pub fn texcoords(&self, set: usize) -> Option<Packed<[f32; 2]>> {
-        self.array("uvs", (), |segment| {
-            set == 0 && segment.kind == SegmentType::Uv
-        })
+        if set > 0 {
+            return None;
+        }
+        self.array("uvs", (), SegmentType::Uv, 0)
     }
 
     /// The tangents x, y, z, of length 1, and their handedness, 1 or -1.
     #[must_use]
     pub fn tangents(&self) -> Option<Packed<[f32; 4]>> {
-        self.array("tangents", Quad::Tangent, |segment| {
-            segment.kind == SegmentType::Tangent
-        })
+        self.array("tangents", Quad::Tangent, SegmentType::Tangent, 0)
     }
 
     /// The index of each corner's position; not checked.
     #[doc(alias = "vertex_triangles")]
     #[must_use]
     pub fn position_indices(&self) -> Option<Packed<u32>> {
-        self.index_array("vertex_triangles", SegmentType::VertexTriangle, 1)
+        self.array("vertex_triangles", (), SegmentType::VertexTriangle, 1)
     }
 
     /// The index of each corner's normal; not checked.
@@ -147,14 +145,14 @@ impl Mesh {
     #[doc(alias = "normal_triangles")]
     #[must_use]
     pub fn normal_indices(&self) -> Option<Packed<u32>> {
-        self.index_array("normal_triangles", SegmentType::NormalTriangle, 2)
+        self.array("normal_triangles", (), SegmentType::NormalTriangle, 2)
     }
 
     /// The index of each corner's texture coordinate; not checked.
     #[doc(alias = "uv_triangles")]
     #[must_use]
     pub fn texcoord_indices(&self) -> Option<Packed<u32>> {
-        self.index_array("uv_triangles", SegmentType::UvTriangle, 4)
+        self.array("uv_triangles", (), SegmentType::UvTriangle, 4)
     }
 
     /// The index of each corner's tangent; not checked.
@@ -162,7 +160,7 @@ impl Mesh {
     #[must_use]
     pub fn tangent_indices(&self) -> Option<Packed<u32>> {
         // Shared triangles have no bit for tangents.
-        self.index_array("tangent_triangles", SegmentType::TangentTriangle, 0)
+        self.array("tangent_triangles", (), SegmentType::TangentTriangle, 0)
     }
 
     /// All indices, decoded.
@@ -177,30 +175,19 @@ impl Mesh {
     }
 
     pub(crate) fn indices_within(&self, meter: &Meter) -> Result<CornerIndices> {
-        let streams = [
-            self.position_indices(),
-            self.normal_indices(),
-            self.texcoord_indices(),
-            self.tangent_indices(),
-        ];
-        let mut decoded: Vec<(&Packed<u32>, Array<u32>)> = Vec::new();
-        for stream in streams.iter().flatten() {
-            let same = decoded.iter().find(|(other, _)| other.shares(stream));
-            let array = match same {
-                Some((_, array)) => array.clone(),
-                None => stream.read_within(meter)?,
-            };
-            decoded.push((stream, array));
-        }
-        let mut decoded = decoded.into_iter().map(|(_, array)| array);
-        let [positions, normals, texcoords, tangents] = streams
-            .each_ref()
-            .map(|stream| stream.as_ref().and_then(|_| decoded.next()));
+        let positions = self.position_indices();
+        let normals = self.normal_indices();
+        let texcoords = self.texcoord_indices();
+        let tangents = self.tangent_indices();
+        let mut decoded = DecodedIndices {
+            meter,
+            arrays: Vec::new(),
+        };
         Ok(CornerIndices {
-            positions,
-            normals,
-            texcoords,
-            tangents,
+            positions: decoded.decode(positions)?,
+            normals: decoded.decode(normals)?,
+            texcoords: decoded.decode(texcoords)?,
+            tangents: decoded.decode(tangents)?,
         })
     }
 
@@ -210,19 +197,13 @@ impl Mesh {
     ///
     /// Returns an error if the names cannot be read.
     pub fn custom(&self) -> Result<Vec<Custom>> {
-        let segments = self
-            .entry()
-            .map(|mesh| mesh.segments.clone())
-            .unwrap_or_default();
-        // There may be thousands: no more room than they take.
-        let count = self
-            .own_segments()
-            .iter()
-            .filter(|segment| segment.kind.is_custom())
-            .count();
-        let mut all = Vec::with_capacity(count);
+        let segments = self.own_segments();
+        let first = self.entry().map_or(0, |mesh| mesh.segments.start);
+        let is_custom = |segment: &&Segment| segment.kind.is_custom();
+        // There may be thousands: no more capacity than they need.
+        let mut all = Vec::with_capacity(segments.iter().filter(is_custom).count());
         let source = self.with_custom_names()?;
-        for (index, segment) in segments.zip(self.own_segments()) {
+        for (index, segment) in (first..).zip(segments) {
             let address = self.address().then("custom").index(as_u64(all.len()));
             let values = match segment.kind {
                 SegmentType::CustomFloat => self.one(address, (), index).map(CustomValues::Float),
@@ -236,7 +217,9 @@ impl Mesh {
                 _ => continue,
             };
             let name = custom_name(&source, segment)?;
-            all.extend(values.map(|values| Custom { name, values }));
+            if let Some(values) = values {
+                all.push(Custom { name, values });
+            }
         }
         Ok(all)
     }
@@ -247,16 +230,16 @@ impl Mesh {
         if source.is_in_memory() {
             return Ok(source.clone());
         }
-        let segments = self
-            .own_segments()
-            .iter()
-            .filter(|segment| segment.kind.is_custom());
-        let names: Vec<_> = segments
-            .map(|segment| segment.data.start..segment.bits)
-            .collect();
+        let mut names = Vec::new();
+        for segment in self.own_segments() {
+            if segment.kind.is_custom() {
+                names.push(segment.data.start..segment.bits);
+            }
+        }
         source.with_ranges(&names, "names of custom data")
     }
 
+    /// The array in one segment.
     fn one<T: PackedElement>(
         &self,
         address: Address,
@@ -267,18 +250,47 @@ impl Mesh {
     }
 }
 
+/// Index arrays that are decoded together: arrays that share their segments are decoded once.
+struct DecodedIndices<'a> {
+    meter: &'a Meter<'a>,
+    arrays: Vec<DecodedArray>,
+}
+
+struct DecodedArray {
+    stored: Packed<u32>,
+    decoded: Array<u32>,
+}
+
+impl DecodedIndices<'_> {
+    fn decode(&mut self, stored: Option<Packed<u32>>) -> Result<Option<Array<u32>>> {
+        let Some(stored) = stored else {
+            return Ok(None);
+        };
+        for array in &self.arrays {
+            if array.stored.shares(&stored) {
+                return Ok(Some(array.decoded.clone()));
+            }
+        }
+        let decoded = stored.read_within(self.meter)?;
+        self.arrays.push(DecodedArray {
+            stored,
+            decoded: decoded.clone(),
+        });
+        Ok(Some(decoded))
+    }
+}
+
 /// The name of custom data; the layout has checked that it is within the segment.
 fn custom_name(source: &Source, segment: &Segment) -> Result<Text> {
     let start = segment.data.start.saturating_add(1);
     let len = source.get(segment.data.start..start, "name of custom data")?;
     let len = len.first().copied().unwrap_or(0);
     let name = source.get(span(start, len.into()), "name of custom data")?;
-    // Not with what was read around it.
-    Ok(Text::new(if source.is_in_memory() {
-        name
-    } else {
-        Bytes::copy_from_slice(&name)
-    }))
+    if source.is_in_memory() {
+        return Ok(Text::new(name));
+    }
+    // A copy, so that the bytes that were read around the name are not retained with it.
+    Ok(Text::new(Bytes::copy_from_slice(&name)))
 }
 
 impl fmt::Debug for Mesh {

@@ -69,10 +69,8 @@ pub trait PackedElement: Element + Default + sealed::Sealed {}
 mod sealed {
     use zerocopy::FromZeros;
 
-    use super::Decode;
-
     #[expect(private_bounds, reason = "nobody else makes elements")]
-    pub trait Sealed: Decode + FromZeros {}
+    pub trait Sealed: super::Decode + FromZeros {}
     impl Sealed for u32 {}
     impl Sealed for f32 {}
     impl Sealed for [f32; 2] {}
@@ -97,16 +95,15 @@ impl<T: PackedElement> Packed<T> {
                 first: len,
                 segment,
             });
-            let count = file
-                .layout
-                .segments
-                .get(segment)
-                .map_or(0, |segment| segment.count);
-            len = len.saturating_add(count);
+            if let Some(segment) = file.layout.segments.get(segment) {
+                len = len.saturating_add(segment.count);
+            }
         }
-        let file = file.clone();
-        (!parts.is_empty()).then(|| Self {
-            file,
+        if parts.is_empty() {
+            return None;
+        }
+        Some(Self {
+            file: Arc::clone(file),
             address,
             kind,
             parts: parts.into(),
@@ -161,11 +158,11 @@ impl<T: PackedElement> Packed<T> {
     ///
     /// [`Malformed`](crate::ErrorKind::Malformed) for an index of more than 32 bits, and the errors of reading.
     pub fn get(&self, index: usize) -> Result<Option<T>> {
-        let Some(end) = index.checked_add(1).filter(|end| as_u64(*end) <= self.len) else {
+        if as_u64(index) >= self.len {
             return Ok(None);
-        };
+        }
         let mut element = [T::default()];
-        self.read_range_into(index..end, &mut element)?;
+        self.read_range_into(index..index.saturating_add(1), &mut element)?;
         let [element] = element;
         Ok(Some(element))
     }
@@ -176,21 +173,11 @@ impl<T: PackedElement> Packed<T> {
     ///
     /// Each item has the errors of [`get`](Self::get); the first error ends the iterator.
     pub fn iter(&self) -> impl Iterator<Item = Result<T>> + '_ {
-        const BLOCK: usize = 1024;
-        let mut failed = false;
-        let blocks = (0..self.len()).step_by(BLOCK).map(move |first| {
-            let end = first.saturating_add(BLOCK).min(self.len());
-            let mut block = vec![T::default(); end.saturating_sub(first)];
-            self.read_range_into(first..end, &mut block).map(|()| block)
-        });
-        let elements = blocks.flat_map(|block| {
-            let (block, error) = match block {
-                Ok(block) => (block, None),
-                Err(error) => (Vec::new(), Some(Err(error))),
-            };
-            block.into_iter().map(Ok).chain(error)
-        });
-        elements.take_while(move |element| !std::mem::replace(&mut failed, element.is_err()))
+        Elements {
+            array: self,
+            rest: 0..self.len(),
+            block: Vec::new().into_iter(),
+        }
     }
 
     /// All elements, decoded.
@@ -215,21 +202,26 @@ impl<T: PackedElement> Packed<T> {
 
     pub(crate) fn read_within(&self, meter: &Meter) -> Result<Array<T>> {
         let stored = self.count_read(meter)?;
-        let out = meter.vec(stored, self.len, "array of a mesh");
-        let mut out = out.map_err(|error| self.place().locate(error))?;
+        let mut out = meter
+            .vec(stored, self.len, "array of a mesh")
+            .map_err(|error| self.place().locate(error))?;
         self.read_into(&mut out)?;
         Ok(Array::from_vec(out))
     }
 
     /// Counts the bytes of all elements as read, and returns their number.
     fn count_read(&self, meter: &Meter) -> Result<u64> {
-        let ranges: Vec<_> = self.ranges().collect();
-        let required = self.file.source.require(&ranges, "array of a mesh");
-        required.map_err(|error| self.place().locate(error))?;
-        ranges.iter().for_each(|range| meter.count_read(range));
-        Ok(ranges
-            .iter()
-            .fold(0, |sum: u64, range| sum.saturating_add(range.length())))
+        let ranges: Vec<Range<u64>> = self.ranges().collect();
+        self.file
+            .source
+            .require(&ranges, "array of a mesh")
+            .map_err(|error| self.place().locate(error))?;
+        let mut stored = 0_u64;
+        for range in &ranges {
+            meter.count_read(range);
+            stored = stored.saturating_add(range.length());
+        }
+        Ok(stored)
     }
 
     pub(crate) fn place(&self) -> Place {
@@ -265,32 +257,22 @@ impl<T: PackedElement> Packed<T> {
         out: &mut [T],
     ) -> Result<(), Failure> {
         if range.start > range.end || as_u64(range.end) > self.len {
-            let error = self
-                .place()
-                .out_of_range("elements")
-                .expected(format!("within 0..{}", decimal(self.len)));
-            return Err(error
-                .found(format_args!(
-                    "{}..{}",
-                    decimal(range.start),
-                    decimal(range.end)
-                ))
-                .into());
+            let error = self.place().out_of_range("elements");
+            let expected = format!("within 0..{}", decimal(self.len));
+            let found = format!("{}..{}", decimal(range.start), decimal(range.end));
+            return Err(error.expected(expected).found(found).into());
         }
         if out.len() != range.len() {
             let error = self.place().out_of_range("length of the output");
-            return Err(error
-                .expected(format!("{} elements", decimal(range.len())))
-                .found(out.len())
-                .into());
+            let expected = format!("{} elements", decimal(range.len()));
+            return Err(error.expected(expected).found(out.len()).into());
         }
-        let is_in_one_read = self.file.source.is_in_memory() || self.parts.len() <= 1;
-        let read = (!is_in_one_read)
-            .then(|| self.with_bytes_read(range.clone()))
-            .transpose()?;
-        read.as_ref()
-            .unwrap_or(self)
-            .decode_range_into(range.start, out)
+        // A lazy source would have one request for each segment.
+        if self.parts.len() > 1 && !self.file.source.is_in_memory() {
+            let first = range.start;
+            return self.with_bytes_read(range)?.decode_range_into(first, out);
+        }
+        self.decode_range_into(range.start, out)
     }
 
     fn decode_range_into(&self, first: usize, out: &mut [T]) -> Result<(), Failure> {
@@ -303,24 +285,28 @@ impl<T: PackedElement> Packed<T> {
         }
     }
 
+    /// Decodes on this thread.
     fn one_by_one(&self, first: u64, out: &mut [T]) -> Result<(), Failure> {
-        self.each_run(first, out, |run| {
-            run.split(DECODED).try_for_each(|piece| {
+        let mut out = out;
+        for span in self.spans(first, out.len()) {
+            let (elements, rest) = out.split_at_mut(span.count);
+            out = rest;
+            for piece in self.run(&span, elements)?.split(DECODED) {
                 job::check("bit array")?;
-                self.decode_run(piece)
-            })
-        })
+                self.decode_run(piece)?;
+            }
+        }
+        Ok(())
     }
 
     /// This array, with the bytes of these elements read in few requests.
     pub(crate) fn with_bytes_read(&self, elements: Range<usize>) -> Result<Self> {
-        let runs = self.runs(as_u64(elements.start), elements.len());
-        let ranges: Vec<_> = runs
-            .flat_map(|(segment, inside, count)| {
-                let (bytes, _) = bytes_of(segment, inside, count);
-                [segment.data.start..segment.bits, bytes]
-            })
-            .collect();
+        let mut ranges = Vec::new();
+        for span in self.spans(as_u64(elements.start), elements.len()) {
+            // The headers before the bit array, which decoders are made from.
+            ranges.push(span.segment.data.start..span.segment.bits);
+            ranges.push(span.bits().bytes);
+        }
         let source = self.file.source.with_ranges(&ranges, "bit array")?;
         Ok(self.clone().in_file(Arc::new(File {
             source,
@@ -328,71 +314,42 @@ impl<T: PackedElement> Packed<T> {
         })))
     }
 
-    /// Runs of `count` elements from `first` on: segments, where in them, and how many.
-    fn runs(&self, first: u64, count: usize) -> impl Iterator<Item = (&Segment, u64, usize)> {
-        let (mut first, mut left) = (first, count);
-        // The last part that begins at or before the first element; parts without elements may precede it.
-        let before = self
-            .parts
-            .partition_point(|part| part.first <= first)
-            .saturating_sub(1);
-        let mut parts = self
-            .parts
-            .iter()
-            .skip(before)
-            .filter_map(|part| Some((part, self.segment(part)?)));
-        std::iter::from_fn(move || {
-            while left > 0 {
-                let (part, segment) = parts.next()?;
-                let inside = first.saturating_sub(part.first);
-                let here = as_usize(segment.count.saturating_sub(inside)).min(left);
-                if here > 0 {
-                    first = first.saturating_add(as_u64(here));
-                    left = left.saturating_sub(here);
-                    return Some((segment, inside, here));
-                }
-            }
-            None
-        })
-    }
-
-    /// Calls `each` for the elements from `first` on, a run of one segment at a time.
-    fn each_run<'a>(
-        &'a self,
-        first: u64,
-        out: &'a mut [T],
-        mut each: impl FnMut(Run<'a, T>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        let mut out = out;
-        for (segment, inside, count) in self.runs(first, out.len()) {
-            let (run, rest) = std::mem::take(&mut out).split_at_mut(count);
-            out = rest;
-            each(self.run(segment, inside, run)?)?;
-        }
-        Ok(())
-    }
-
-    /// Elements of one segment, with their bytes.
-    fn run<'a>(&'a self, segment: &'a Segment, first: u64, out: &'a mut [T]) -> Result<Run<'a, T>> {
-        let File { source, angles, .. } = &*self.file;
-        let decoder = T::decoder(
-            self.kind,
-            &Parts {
-                segment,
-                source,
-                angles,
-                count: out.len(),
-            },
-        )?;
-        let (range, bit) = bytes_of(segment, first, out.len());
-        let (start, bytes) = (range.start, source.get(range, "bit array")?);
-        let (decoder, first, record) = (Arc::new(decoder), as_usize(first), segment.record_bits());
-        Ok(Run {
-            decoder,
-            bytes,
-            bit,
-            record,
+    /// The spans of `count` elements from `first` on, one for each segment that has some of them.
+    fn spans(&self, first: u64, count: usize) -> Spans<'_, T> {
+        Spans {
+            array: self,
+            part: self.part_of(first),
             first,
+            left: count,
+        }
+    }
+
+    /// The index of the last part that begins at or before an element; parts without elements may
+    /// precede it.
+    fn part_of(&self, element: u64) -> usize {
+        self.parts
+            .partition_point(|part| part.first <= element)
+            .saturating_sub(1)
+    }
+
+    /// Elements of one segment, with their bytes and their decoder.
+    fn run<'a>(&self, span: &SegmentSpan<'_>, out: &'a mut [T]) -> Result<Run<'a, T>> {
+        let parts = Parts {
+            segment: span.segment,
+            source: &self.file.source,
+            angles: &self.file.angles,
+            count: out.len(),
+        };
+        let decoder = T::decoder(self.kind, &parts)?;
+        let bits = span.bits();
+        let start = bits.bytes.start;
+        let bytes = self.file.source.get(bits.bytes, "bit array")?;
+        Ok(Run {
+            decoder: Arc::new(decoder),
+            bytes,
+            bit: bits.first_bit,
+            record: span.segment.record_bits(),
+            first: as_usize(span.first),
             start,
             out,
         })
@@ -402,23 +359,29 @@ impl<T: PackedElement> Packed<T> {
     fn in_parallel(&self, first: u64, out: &mut [T]) -> Result<(), Failure> {
         use rayon::prelude::*;
         let mut pieces = Vec::new();
-        self.each_run(first, out, |run| {
-            pieces.extend(run.split(DECODED));
-            Ok(())
-        })?;
-        let failed = job::in_pool(|job| {
-            let decode = |run| {
+        let mut out = out;
+        for span in self.spans(first, out.len()) {
+            let (elements, rest) = out.split_at_mut(span.count);
+            out = rest;
+            pieces.extend(self.run(&span, elements)?.split(DECODED));
+        }
+        let failure = job::in_pool(|job| {
+            let decode = |piece| {
                 job.task(|| {
                     job::check("bit array")?;
-                    self.decode_run(run)
+                    self.decode_run(piece)
                 })
             };
+            // The first failure in the order of elements, as on one thread.
             pieces
                 .into_par_iter()
                 .map(decode)
                 .find_map_first(Result::err)
         });
-        failed.map_or(Ok(()), Err)
+        match failure {
+            Some(failure) => Err(failure),
+            None => Ok(()),
+        }
     }
 
     #[cfg(not(feature = "rayon"))]
@@ -427,44 +390,36 @@ impl<T: PackedElement> Packed<T> {
     }
 
     fn decode_run(&self, run: Run<'_, T>) -> Result<(), Failure> {
-        let Run {
-            decoder,
-            bytes,
-            bit,
-            record,
-            first,
-            start,
-            out,
-        } = run;
-        T::decode(&decoder, &bytes, bit, first, out).map_err(|TooLarge { element, value }| {
-            let bit = bit.saturating_add(as_u64(element).saturating_mul(record));
-            let at = |bit: u64| start.saturating_add(bit);
-            let range = at(bit >> 3)..at(bit.saturating_add(record).div_ceil(8));
-            Failure::Index {
-                place: self.place().at(range),
-                value,
-            }
+        let decoded = T::decode(&run.decoder, &run.bytes, run.bit, run.first, run.out);
+        let Err(TooLarge { element, value }) = decoded else {
+            return Ok(());
+        };
+        let bit = as_u64(element)
+            .saturating_mul(run.record)
+            .saturating_add(run.bit);
+        let end = bit.saturating_add(run.record);
+        let bytes = run.start.saturating_add(bit >> 3)..run.start.saturating_add(end.div_ceil(8));
+        Err(Failure::Index {
+            place: self.place().at(bytes),
+            value,
         })
     }
 
     /// Returns the bytes that contain the bits of an element; the whole file if the element is not stored.
     pub(crate) fn place_of(&self, index: u64) -> Place {
         let place = FILE.of(self.address.clone().index(index));
-        let before = self
-            .parts
-            .partition_point(|part| part.first <= index)
-            .saturating_sub(1);
-        let stored = self
-            .parts
-            .get(before)
-            .and_then(|part| Some((part, self.segment(part)?)));
-        let Some((part, segment)) = stored else {
+        let Some(part) = self.parts.get(self.part_of(index)) else {
             return place;
         };
-        let record = segment.record_bits();
-        let bit = index.saturating_sub(part.first).saturating_mul(record);
-        let at = |bit: u64| segment.bits.saturating_add(bit).min(segment.data.end);
-        place.at(at(bit >> 3)..at(bit.saturating_add(record).div_ceil(8)))
+        let Some(segment) = self.segment(part) else {
+            return place;
+        };
+        let span = SegmentSpan {
+            segment,
+            first: index.saturating_sub(part.first),
+            count: 1,
+        };
+        place.at(span.bits().bytes)
     }
 
     fn segment(&self, part: &SegmentStart) -> Option<&Segment> {
@@ -472,13 +427,118 @@ impl<T: PackedElement> Packed<T> {
     }
 }
 
-/// The bytes of elements of a segment, and the bit in them at which the first one begins.
-fn bytes_of(segment: &Segment, first: u64, count: usize) -> (Range<u64>, u64) {
-    let record = segment.record_bits();
-    let bit = first.saturating_mul(record);
-    let end = bit.saturating_add(as_u64(count).saturating_mul(record));
-    let at = |byte: u64| segment.bits.saturating_add(byte).min(segment.data.end);
-    (at(bit >> 3)..at(end.div_ceil(8)), bit & 7)
+/// The iterator of [`Packed::iter`].
+struct Elements<'a, T: PackedElement> {
+    array: &'a Packed<T>,
+    /// The elements that are not decoded yet.
+    rest: Range<usize>,
+    /// The decoded elements that are not returned yet.
+    block: std::vec::IntoIter<T>,
+}
+
+impl<T: PackedElement> Elements<'_, T> {
+    const BLOCK: usize = 1024;
+
+    fn decode_block(&mut self) -> Result<Vec<T>> {
+        let first = self.rest.start;
+        let end = first.saturating_add(Self::BLOCK).min(self.rest.end);
+        let mut block = vec![T::default(); end.saturating_sub(first)];
+        self.array.read_range_into(first..end, &mut block)?;
+        self.rest.start = end;
+        Ok(block)
+    }
+}
+
+impl<T: PackedElement> Iterator for Elements<'_, T> {
+    type Item = Result<T>;
+
+    fn next(&mut self) -> Option<Result<T>> {
+        if let Some(element) = self.block.next() {
+            return Some(Ok(element));
+        }
+        if self.rest.is_empty() {
+            return None;
+        }
+        match self.decode_block() {
+            Ok(block) => {
+                self.block = block.into_iter();
+                self.block.next().map(Ok)
+            }
+            Err(error) => {
+                // An error is the last item.
+                self.rest = 0..0;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+/// Consecutive elements of one segment.
+struct SegmentSpan<'a> {
+    segment: &'a Segment,
+    /// The index of the first element in the segment.
+    first: u64,
+    count: usize,
+}
+
+/// The location of a span in the file.
+struct BitRange {
+    /// The bytes from the start of the source.
+    bytes: Range<u64>,
+    /// The bit of the first byte at which the first element begins: 0 to 7.
+    first_bit: u64,
+}
+
+impl SegmentSpan<'_> {
+    fn bits(&self) -> BitRange {
+        let segment = self.segment;
+        let record = segment.record_bits();
+        let start = self.first.saturating_mul(record);
+        let end = start.saturating_add(as_u64(self.count).saturating_mul(record));
+        let first_byte = segment.bits.saturating_add(start >> 3);
+        let end_byte = segment.bits.saturating_add(end.div_ceil(8));
+        BitRange {
+            bytes: first_byte.min(segment.data.end)..end_byte.min(segment.data.end),
+            first_bit: start & 7,
+        }
+    }
+}
+
+/// The spans of consecutive elements of an array, which may lie in several segments.
+struct Spans<'a, T: PackedElement> {
+    array: &'a Packed<T>,
+    /// The index of the part that the next span is in, or of a part before it.
+    part: usize,
+    /// The index of the next element in the array.
+    first: u64,
+    /// The number of elements that are left.
+    left: usize,
+}
+
+impl<'a, T: PackedElement> Iterator for Spans<'a, T> {
+    type Item = SegmentSpan<'a>;
+
+    fn next(&mut self) -> Option<SegmentSpan<'a>> {
+        while self.left > 0 {
+            let part = self.array.parts.get(self.part)?;
+            self.part = self.part.saturating_add(1);
+            let Some(segment) = self.array.segment(part) else {
+                continue;
+            };
+            let first = self.first.saturating_sub(part.first);
+            let count = as_usize(segment.count.saturating_sub(first)).min(self.left);
+            if count > 0 {
+                self.first = self.first.saturating_add(as_u64(count));
+                self.left = self.left.saturating_sub(count);
+                return Some(SegmentSpan {
+                    segment,
+                    first,
+                    count,
+                });
+            }
+        }
+        None
+    }
 }
 
 /// The reason why elements are not decoded.
@@ -527,48 +587,34 @@ struct Run<'a, T: PackedElement> {
 }
 
 impl<'a, T: PackedElement> Run<'a, T> {
+    /// Splits the run into runs of `piece` elements each, of which the last may have fewer.
     fn split(self, piece: usize) -> impl Iterator<Item = Self> {
-        let Self {
-            decoder,
-            bytes,
-            bit,
-            record,
-            first,
-            start,
-            out,
-        } = self;
-        out.chunks_mut(piece).enumerate().map(move |(index, out)| {
+        let pieces = self.out.chunks_mut(piece);
+        pieces.enumerate().map(move |(index, out)| {
             let before = index.saturating_mul(piece);
-            let bit = bit.saturating_add(as_u64(before).saturating_mul(record));
+            let bits_before = as_u64(before).saturating_mul(self.record);
             Self {
-                decoder: Arc::clone(&decoder),
-                bytes: bytes.clone(),
-                bit,
-                record,
-                first: first.saturating_add(before),
-                start,
+                decoder: Arc::clone(&self.decoder),
+                bytes: self.bytes.clone(),
+                bit: self.bit.saturating_add(bits_before),
+                record: self.record,
+                first: self.first.saturating_add(before),
+                start: self.start,
                 out,
             }
         })
     }
 }
 
+// By hand: a derived implementation would demand `T: Clone`.
 impl<T: PackedElement> Clone for Packed<T> {
     fn clone(&self) -> Self {
-        let Self {
-            file,
-            address,
-            kind,
-            parts,
-            len,
-        } = self;
-        let (file, address, parts) = (file.clone(), address.clone(), Arc::clone(parts));
         Self {
-            file,
-            address,
-            kind: *kind,
-            parts,
-            len: *len,
+            file: Arc::clone(&self.file),
+            address: self.address.clone(),
+            kind: self.kind,
+            parts: Arc::clone(&self.parts),
+            len: self.len,
         }
     }
 }
@@ -585,51 +631,70 @@ impl<T: PackedElement> fmt::Debug for Packed<T> {
     }
 }
 
-/// So many positions are decoded at once: less than a mebibyte, and enough for several threads.
+/// The positions that are decoded at once: less than a mebibyte, and enough for several threads.
 const PIECE: usize = 64 << 10;
 
 impl Packed<[f32; 3]> {
     /// The box around the elements, or around the elements that `used` names; `Ok(None)` if an axis has no finite number.
     pub(crate) fn bounds(&self, used: Option<&[u32]>, meter: &Meter) -> Result<Option<Bounds>> {
         let stored = self.count_read(meter)?;
-        let spend = |error| self.place().locate(error);
-        let used = used.map(|used| {
-            let mut words =
-                meter.vec::<u64>(stored, as_u64(self.len().div_ceil(64)), "set of vertices")?;
-            for element in used
-                .iter()
-                .filter_map(|element| usize::try_from(*element).ok())
-            {
-                if let Some(word) = words.get_mut(element >> 6) {
-                    *word |= 1 << (element & 63);
-                }
+        let used = match used {
+            Some(used) => {
+                let words = as_u64(self.len().div_ceil(64));
+                let words = meter
+                    .vec(stored, words, "set of vertices")
+                    .map_err(|error| self.place().locate(error))?;
+                Some(VertexSet::new(words, used))
             }
-            Ok(words)
-        });
-        let used = used.transpose().map_err(spend)?;
-        let is_used = |element: usize| {
-            let word = |words: &Vec<u64>| words.get(element >> 6).copied().unwrap_or(0);
-            used.as_ref()
-                .is_none_or(|words| word(words) >> (element & 63) & 1 == 1)
+            None => None,
         };
         let piece = as_u64(self.len().min(PIECE));
         let mut piece = meter
             .vec::<[f32; 3]>(stored, piece, "array of a mesh")
-            .map_err(spend)?;
+            .map_err(|error| self.place().locate(error))?;
 
         let read = self.with_bytes_read(0..self.len())?;
         let mut bounds = Bounds::default();
         for first in (0..self.len()).step_by(PIECE) {
             let end = first.saturating_add(PIECE).min(self.len());
-            let elements = piece
+            let positions = piece
                 .get_mut(..end.saturating_sub(first))
                 .unwrap_or_default();
-            read.read_range_into(first..end, elements)?;
-            let elements = (first..)
-                .zip(&*elements)
-                .filter(|(element, _)| is_used(*element));
-            bounds.add(elements.map(|(_, position)| *position));
+            read.read_range_into(first..end, positions)?;
+            match &used {
+                None => bounds.add(positions.iter().copied()),
+                Some(used) => {
+                    for (vertex, position) in (first..).zip(&*positions) {
+                        if used.contains(vertex) {
+                            bounds.add([*position]);
+                        }
+                    }
+                }
+            }
         }
         Ok((!bounds.is_empty()).then_some(bounds))
+    }
+}
+
+/// A set of vertices, as a bit for each.
+struct VertexSet {
+    words: Vec<u64>,
+}
+
+impl VertexSet {
+    /// The set of these vertices, in `words` of zeros. Vertices beyond the last bit are left out.
+    fn new(mut words: Vec<u64>, vertices: &[u32]) -> Self {
+        for vertex in vertices {
+            let vertex = as_usize(*vertex);
+            if let Some(word) = words.get_mut(vertex >> 6) {
+                *word |= 1 << (vertex & 63);
+            }
+        }
+        Self { words }
+    }
+
+    fn contains(&self, vertex: usize) -> bool {
+        let word = self.words.get(vertex >> 6).copied().unwrap_or(0);
+        word >> (vertex & 63) & 1 == 1
     }
 }

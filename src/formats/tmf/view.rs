@@ -9,7 +9,7 @@ use super::document::Document;
 use super::mesh::{Custom, CustomValues, Mesh};
 use super::packed::{Packed, PackedElement};
 use super::rules::{self, FILE};
-use crate::bytes::Array;
+use crate::bytes::{Array, Text};
 use crate::limits::{Limits, Meter};
 use crate::mesh::{
     Attribute, AttributeInfo, Bounds, Indices, LoadAttribute, MeshCounts, MeshView, Role, Semantic,
@@ -20,11 +20,16 @@ use crate::report::{Address, Finding, Result};
 
 /// The attributes of a view, each decoded when it is asked for.
 struct SegmentArrays {
-    /// Each with its stream in the remap.
-    arrays: Vec<(Values, usize)>,
+    arrays: Vec<VertexArray>,
     /// The remap of vertices, if one was needed.
     remap: Option<VertexRemap>,
     limits: Limits,
+}
+
+/// The elements of an attribute, and the index of its stream in the remap.
+struct VertexArray {
+    values: Values,
+    stream: usize,
 }
 
 /// The elements of an attribute.
@@ -63,16 +68,15 @@ impl Document {
     }
 
     fn mesh_at(&self, address: &Address) -> Result<Mesh> {
-        let mesh = address
-            .index_in("meshes", |name| self.position(name))
-            .and_then(|index| self.mesh(index).ok());
-        mesh.ok_or_else(|| {
-            let error = FILE.out_of_range("mesh").of(address.clone());
-            error.expected(format!(
-                "meshes[i] with i below {}, or a mesh's name",
-                self.meshes().len()
-            ))
-        })
+        let count = self.mesh_count();
+        match address.index_in("meshes", |name| self.position(name)) {
+            Some(index) if index < count => self.mesh(index),
+            _ => {
+                let error = FILE.out_of_range("mesh").of(address.clone());
+                let expected = format!("meshes[i] with i below {count}, or a mesh's name");
+                Err(error.expected(expected))
+            }
+        }
     }
 
     pub(crate) fn mesh_counts(&self, address: &Address) -> Result<MeshCounts> {
@@ -80,10 +84,10 @@ impl Document {
     }
 
     pub(crate) fn mesh_bounds(&self, address: &Address) -> Result<Option<Bounds>> {
-        let vertices = self.mesh_at(address)?.positions();
-        vertices.map_or(Ok(None), |vertices| {
-            vertices.bounds(None, &vertices.meter())
-        })
+        match self.mesh_at(address)?.positions() {
+            Some(positions) => positions.bounds(None, &positions.meter()),
+            None => Ok(None),
+        }
     }
 }
 
@@ -100,11 +104,10 @@ impl Mesh {
                 .or(self.tangent_indices()),
         };
         let corners = indices.map_or(0, |indices| as_u64(indices.len()));
-        let (vertices, has_positions) = (vertices.unwrap_or(0), vertices.is_some());
         MeshCounts {
-            vertices,
+            vertices: vertices.unwrap_or(0),
             triangles: corners / 3,
-            has_positions,
+            has_positions: vertices.is_some(),
         }
     }
 
@@ -121,43 +124,30 @@ impl Mesh {
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if an index is not less than the number of elements of its array, and the
     /// errors of reading and decoding.
     pub fn view(&self) -> Result<MeshView> {
-        let Joined {
-            attributes,
-            vertex_count,
-            indices,
-            remap,
-            findings,
-        } = join(self)?;
-        let (mut infos, mut arrays) = (
-            Vec::with_capacity(attributes.len()),
-            Vec::with_capacity(attributes.len()),
-        );
-        for (semantic, values, stream) in attributes {
+        let joined = join(self)?;
+        let mut infos = Vec::with_capacity(joined.attributes.len());
+        let mut arrays = Vec::with_capacity(joined.attributes.len());
+        for attribute in joined.attributes {
             infos.push(AttributeInfo {
-                semantic,
-                format: values.format(),
+                semantic: attribute.semantic,
+                format: attribute.array.values.format(),
             });
-            arrays.push((values, stream));
+            arrays.push(attribute.array);
         }
-        let limits = self.file.options.limits;
-        let (indices, arrays) = (
-            Indices::new(indices, 0),
-            SegmentArrays {
-                arrays,
-                remap,
-                limits,
-            },
-        );
         let view = MeshView::new(
             FILE,
             self.address(),
             Role::Geometry,
-            vertex_count,
-            indices,
+            joined.vertex_count,
+            Indices::new(joined.indices, 0),
             infos,
-            arrays,
+            SegmentArrays {
+                arrays,
+                remap: joined.remap,
+                limits: self.file.options.limits,
+            },
         );
-        Ok(view.with_name(self.name()).with_findings(findings))
+        Ok(view.with_name(self.name()).with_findings(joined.findings))
     }
 
     /// The remap of [`view`](Self::view); `Ok(None)` where vertices are the file's.
@@ -175,11 +165,26 @@ impl Mesh {
 
 /// The attributes of a mesh with one index for all.
 struct Joined {
-    attributes: Vec<(Semantic, Values, usize)>,
+    attributes: Vec<JoinedAttribute>,
     vertex_count: usize,
     indices: Array<u32>,
     remap: Option<VertexRemap>,
     findings: Vec<Finding>,
+}
+
+struct JoinedAttribute {
+    semantic: Semantic,
+    array: VertexArray,
+}
+
+/// The assignment of an attribute's elements to vertices.
+enum Assignment {
+    /// By an index for each corner.
+    Indices(Array<u32>),
+    /// The element of a vertex has the vertex's index, in a mesh without triangles.
+    Vertices,
+    /// The file has neither.
+    Unknown,
 }
 
 fn join(mesh: &Mesh) -> Result<Joined> {
@@ -189,33 +194,29 @@ fn join(mesh: &Mesh) -> Result<Joined> {
     let mut streams: Vec<Stream> = Vec::new();
     let mut attributes = Vec::new();
     // The first attribute, which is the positions if there are any, gives the number of vertices and of corners.
-    let lead = candidates
-        .first()
-        .map(|lead| (lead.values.len(), lead.indices.clone()));
-    let (lead_count, lead_indices) = lead.unwrap_or_default();
-    for Candidate {
-        semantic,
-        values,
-        indices,
-    } in candidates
-    {
-        let count = values.len();
-        let indices = match (&lead_indices, indices) {
-            (Some(lead), Some(own)) if own.len() == lead.len() => Some(own),
-            (Some(lead), _) if count == lead_count => Some(lead.clone()),
-            (None, _) if count == lead_count => None,
-            _ => {
+    let lead = candidates.first();
+    let lead_count = lead.map_or(0, |lead| lead.values.len());
+    let lead_indices = lead.and_then(|lead| lead.indices.clone());
+    for candidate in candidates {
+        let semantic = candidate.semantic;
+        let count = candidate.values.len();
+        let stream = match assign(candidate.indices, count, &lead_indices, lead_count) {
+            Assignment::Indices(indices) => add(&mut streams, indices, count),
+            Assignment::Vertices => 0,
+            Assignment::Unknown => {
                 let place = FILE.of(mesh.address());
-                findings.push(Finding::new(
-                    rules::UNASSIGNED,
-                    place,
-                    unassigned(&semantic, count),
-                ));
+                let detail = unassigned(&semantic, count);
+                findings.push(Finding::new(rules::UNASSIGNED, place, detail));
                 continue;
             }
         };
-        let stream = indices.map_or(0, |indices| add(&mut streams, indices, count));
-        attributes.push((semantic, values, stream));
+        attributes.push(JoinedAttribute {
+            semantic,
+            array: VertexArray {
+                values: candidate.values,
+                stream,
+            },
+        });
     }
     add_custom(mesh, lead_count, &mut attributes)?;
     check(mesh, &attributes, &streams)?;
@@ -224,87 +225,134 @@ fn join(mesh: &Mesh) -> Result<Joined> {
     let whole = corners.saturating_sub(corners.checked_rem(3).unwrap_or(0));
     if whole < corners {
         let detail = format!("expected a multiple of three, found {corners}");
-        findings.push(Finding::new(
-            rules::ODD_INDICES,
-            FILE.of(mesh.address()),
-            detail,
-        ));
+        let place = FILE.of(mesh.address());
+        findings.push(Finding::new(rules::ODD_INDICES, place, detail));
     }
-    let cut = |indices: &Array<u32>| indices.slice(0..whole).unwrap_or_else(|| indices.clone());
-    let this = |vertex_count, indices, remap| Joined {
+    let mut joined = Joined {
         attributes,
-        vertex_count,
-        indices,
-        remap,
+        vertex_count: lead_count,
+        indices: Array::from_vec(Vec::new()),
+        remap: None,
         findings,
     };
-    let (Some(first), Some(_)) = (streams.first(), &lead_indices) else {
-        return Ok(this(lead_count, Array::from_vec(Vec::new()), None));
-    };
-    if streams.len() == 1 {
-        return Ok(this(lead_count, cut(&first.indices), None));
+    match streams.as_slice() {
+        // A point cloud.
+        [] => {}
+        // Vertices and indices are the file's.
+        [stream] => joined.indices = first_corners(&stream.indices, whole),
+        streams => {
+            let remap = remap_vertices(mesh, streams, whole, &meter)?;
+            joined.vertex_count = remap.vertex_count();
+            joined.indices = Array::from_vec(remap.indices().to_vec());
+            joined.remap = Some(remap);
+        }
     }
-    let here = |error| FILE.of(mesh.address()).locate(error);
-    let counts: Vec<usize> = streams.iter().map(|stream| stream.count).collect();
-    meter
-        .take(
-            VertexRemap::most_memory(as_u64(whole), &counts),
-            "vertices of a mesh",
-        )
-        .map_err(here)?
-        .keep();
-    let numbers: Vec<Array<u32>> = streams.iter().map(|stream| cut(&stream.indices)).collect();
-    let native: Vec<_> = numbers.iter().map(Array::to_native).collect();
-    let slices: Vec<&[u32]> = native.iter().map(|numbers| &**numbers).collect();
-    let remap = VertexRemap::new(&slices, &counts).map_err(here)?;
-    let indices = Array::from_vec(remap.indices().to_vec());
-    Ok(this(remap.vertex_count(), indices, Some(remap)))
+    Ok(joined)
 }
 
-fn candidates(mesh: &Mesh, meter: &Meter) -> Result<Vec<Candidate>> {
-    let triangles = mesh.indices_within(meter)?;
-    let all = [
-        (
-            Semantic::Position,
-            mesh.positions().map(Values::F32x3),
-            triangles.positions,
-        ),
-        (
-            Semantic::Normal,
-            mesh.normals().map(Values::F32x3),
-            triangles.normals,
-        ),
-        (
-            Semantic::TexCoord(0),
-            mesh.texcoords(0).map(Values::F32x2),
-            triangles.texcoords,
-        ),
-        (
-            Semantic::Tangent,
-            mesh.tangents().map(Values::F32x4),
-            triangles.tangents,
-        ),
-    ];
-    let candidate = |(semantic, values, indices): (_, Option<_>, _)| {
-        values.map(|values| Candidate {
-            semantic,
-            values,
-            indices,
-        })
+/// Assigns `count` elements with these indices to the vertices of the first attribute.
+fn assign(
+    indices: Option<Array<u32>>,
+    count: usize,
+    lead_indices: &Option<Array<u32>>,
+    lead_count: usize,
+) -> Assignment {
+    let Some(lead_indices) = lead_indices else {
+        return if count == lead_count {
+            Assignment::Vertices
+        } else {
+            Assignment::Unknown
+        };
     };
-    Ok(all.into_iter().filter_map(candidate).collect())
+    match indices {
+        Some(indices) if indices.len() == lead_indices.len() => Assignment::Indices(indices),
+        _ if count == lead_count => Assignment::Indices(lead_indices.clone()),
+        _ => Assignment::Unknown,
+    }
+}
+
+/// The first indices of an array: the ones of whole triangles.
+fn first_corners(indices: &Array<u32>, count: usize) -> Array<u32> {
+    match indices.slice(0..count) {
+        Some(first) => first,
+        None => indices.clone(),
+    }
+}
+
+/// Makes vertices of the first `corners` corners of several streams.
+fn remap_vertices(
+    mesh: &Mesh,
+    streams: &[Stream],
+    corners: usize,
+    meter: &Meter,
+) -> Result<VertexRemap> {
+    let counts: Vec<usize> = streams.iter().map(|stream| stream.count).collect();
+    let memory = VertexRemap::most_memory(as_u64(corners), &counts);
+    meter
+        .take(memory, "vertices of a mesh")
+        .map_err(|error| FILE.of(mesh.address()).locate(error))?
+        .keep();
+    let mut indices = Vec::with_capacity(streams.len());
+    for stream in streams {
+        indices.push(first_corners(&stream.indices, corners));
+    }
+    // Copies only on big-endian machines, and of arrays that are not aligned.
+    let native: Vec<_> = indices.iter().map(Array::to_native).collect();
+    let slices: Vec<&[u32]> = native.iter().map(|indices| &**indices).collect();
+    VertexRemap::new(&slices, &counts).map_err(|error| FILE.of(mesh.address()).locate(error))
+}
+
+/// The arrays for vertices that the mesh has, each with its own indices.
+fn candidates(mesh: &Mesh, meter: &Meter) -> Result<Vec<Candidate>> {
+    let indices = mesh.indices_within(meter)?;
+    let mut candidates = Vec::new();
+    if let Some(positions) = mesh.positions() {
+        candidates.push(Candidate {
+            semantic: Semantic::Position,
+            values: Values::F32x3(positions),
+            indices: indices.positions,
+        });
+    }
+    if let Some(normals) = mesh.normals() {
+        candidates.push(Candidate {
+            semantic: Semantic::Normal,
+            values: Values::F32x3(normals),
+            indices: indices.normals,
+        });
+    }
+    if let Some(texcoords) = mesh.texcoords(0) {
+        candidates.push(Candidate {
+            semantic: Semantic::TexCoord(0),
+            values: Values::F32x2(texcoords),
+            indices: indices.texcoords,
+        });
+    }
+    if let Some(tangents) = mesh.tangents() {
+        candidates.push(Candidate {
+            semantic: Semantic::Tangent,
+            values: Values::F32x4(tangents),
+            indices: indices.tangents,
+        });
+    }
+    Ok(candidates)
 }
 
 /// The index of a stream, which is added unless there is an equal one.
 fn add(streams: &mut Vec<Stream>, indices: Array<u32>, count: usize) -> usize {
-    let same = |stream: &Stream| {
-        let (have, new) = (stream.indices.as_bytes(), indices.as_bytes());
-        stream.count == count && (have.as_ptr_range() == new.as_ptr_range() || have == new)
-    };
-    streams.iter().position(same).unwrap_or_else(|| {
-        streams.push(Stream { indices, count });
-        streams.len().saturating_sub(1)
-    })
+    for (index, stream) in streams.iter().enumerate() {
+        if stream.count == count && are_equal(&stream.indices, &indices) {
+            return index;
+        }
+    }
+    streams.push(Stream { indices, count });
+    streams.len().saturating_sub(1)
+}
+
+fn are_equal(a: &Array<u32>, b: &Array<u32>) -> bool {
+    let a = a.as_bytes();
+    let b = b.as_bytes();
+    // Index arrays that share their segments share memory, and need no comparison of bytes.
+    a.as_ptr_range() == b.as_ptr_range() || a == b
 }
 
 fn unassigned(semantic: &Semantic, count: usize) -> String {
@@ -313,42 +361,41 @@ fn unassigned(semantic: &Semantic, count: usize) -> String {
 }
 
 /// Adds the custom data with an element for each vertex of the file.
-fn add_custom(
-    mesh: &Mesh,
-    vertices: usize,
-    attributes: &mut Vec<(Semantic, Values, usize)>,
-) -> Result<()> {
+fn add_custom(mesh: &Mesh, vertices: usize, attributes: &mut Vec<JoinedAttribute>) -> Result<()> {
+    let mut custom = mesh.custom()?;
+    custom.retain(|custom| vertices > 0 && custom.values.len() == vertices);
+    // There may be thousands: no more capacity than they need.
+    attributes.reserve_exact(custom.len());
     let mut colors = 0_u32;
-    let mut taken = HashSet::new();
-    let all = mesh.custom()?;
-    let is_whole = |custom: &Custom| vertices > 0 && custom.values.len() == vertices;
-    attributes.reserve_exact(all.iter().filter(|custom| is_whole(custom)).count());
-    for custom in all.into_iter().filter(is_whole) {
-        let semantic = match &custom.values {
-            CustomValues::ColorRgba(_) => {
+    let mut names = HashSet::new();
+    for Custom { name, values } in custom {
+        let (semantic, values) = match values {
+            CustomValues::ColorRgba(values) => {
+                let semantic = Semantic::Color(colors);
                 colors = colors.saturating_add(1);
-                Semantic::Color(colors.saturating_sub(1))
+                (semantic, Values::F32x4(values))
             }
-            // The first of each name, as in the crate.
-            _ if taken.insert(custom.name.clone()) => {
-                Semantic::Custom(custom.name.to_string_lossy().into_owned())
-            }
-            _ => continue,
-        };
-        let values = match custom.values {
-            CustomValues::ColorRgba(colours) => Values::F32x4(colours),
-            CustomValues::Float(floats) => Values::F32(floats),
-            CustomValues::Index(integers) | CustomValues::Integer(integers) => {
-                Values::U32(integers)
+            // Only the first of each name, as in the crate.
+            _ if !names.insert(name.clone()) => continue,
+            CustomValues::Float(values) => (named(&name), Values::F32(values)),
+            CustomValues::Index(values) | CustomValues::Integer(values) => {
+                (named(&name), Values::U32(values))
             }
         };
-        attributes.push((semantic, values, 0));
+        attributes.push(JoinedAttribute {
+            semantic,
+            array: VertexArray { values, stream: 0 },
+        });
     }
     Ok(())
 }
 
+fn named(name: &Text) -> Semantic {
+    Semantic::Custom(name.to_string_lossy().into_owned())
+}
+
 /// Checks that every index is less than the number of elements.
-fn check(mesh: &Mesh, attributes: &[(Semantic, Values, usize)], streams: &[Stream]) -> Result<()> {
+fn check(mesh: &Mesh, attributes: &[JoinedAttribute], streams: &[Stream]) -> Result<()> {
     for (number, stream) in streams.iter().enumerate() {
         let Some(found) = scan::out_of_range(stream.indices.iter(), stream.count) else {
             continue;
@@ -358,17 +405,19 @@ fn check(mesh: &Mesh, attributes: &[(Semantic, Values, usize)], streams: &[Strea
             .slice_u64(found.first..u64::MAX)
             .get(0)
             .unwrap_or_default();
-        let of = attributes.iter().find(|(_, _, stream)| *stream == number);
-        let (name, stored) = match of.map(|(semantic, _, _)| semantic) {
-            Some(Semantic::Normal) => ("normal_triangles", mesh.normal_indices()),
-            Some(Semantic::TexCoord(_)) => ("uv_triangles", mesh.texcoord_indices()),
-            Some(Semantic::Tangent) => ("tangent_triangles", mesh.tangent_indices()),
-            _ => ("vertex_triangles", mesh.position_indices()),
+        let first = attributes
+            .iter()
+            .find(|attribute| attribute.array.stream == number);
+        let stored = match first.map(|attribute| &attribute.semantic) {
+            Some(Semantic::Normal) => mesh.normal_indices(),
+            Some(Semantic::TexCoord(_)) => mesh.texcoord_indices(),
+            Some(Semantic::Tangent) => mesh.tangent_indices(),
+            _ => mesh.position_indices(),
         };
-        let place = FILE
-            .of(mesh.address().then(name).index(found.first))
-            .at(mesh.range());
-        let place = stored.map_or(place, |stored| stored.place_of(found.first));
+        let place = match stored {
+            Some(stored) => stored.place_of(found.first),
+            None => FILE.of(mesh.address()).at(mesh.range()),
+        };
         let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
         return Err(error.expected(less_than(stream.count)).found(index));
     }
@@ -397,25 +446,27 @@ impl Values {
     }
 
     /// The element of each vertex, decoded.
-    fn bytes(&self, remap: Option<(&VertexRemap, usize)>, meter: &Meter) -> Result<Bytes> {
+    fn bytes(&self, remap: Option<&VertexRemap>, stream: usize, meter: &Meter) -> Result<Bytes> {
         match self {
-            Self::F32(values) => bytes(values, remap, meter),
-            Self::F32x2(values) => bytes(values, remap, meter),
-            Self::F32x3(values) => bytes(values, remap, meter),
-            Self::F32x4(values) => bytes(values, remap, meter),
-            Self::U32(values) => bytes(values, remap, meter),
+            Self::F32(values) => bytes(values, remap, stream, meter),
+            Self::F32x2(values) => bytes(values, remap, stream, meter),
+            Self::F32x3(values) => bytes(values, remap, stream, meter),
+            Self::F32x4(values) => bytes(values, remap, stream, meter),
+            Self::U32(values) => bytes(values, remap, stream, meter),
         }
     }
 }
 
 fn bytes<T: PackedElement + IntoBytes + Immutable>(
     values: &Packed<T>,
-    remap: Option<(&VertexRemap, usize)>,
+    remap: Option<&VertexRemap>,
+    stream: usize,
     meter: &Meter,
 ) -> Result<Bytes> {
-    let Some((remap, stream)) = remap else {
+    let Some(remap) = remap else {
         return Ok(values.read_within(meter)?.into_bytes());
     };
+    // The elements of the file are charged only while they are gathered.
     let part = meter.part();
     let elements = values.read_within(&part)?;
     let gathered = as_u64(remap.vertex_count()).saturating_mul(size_u64::<T>());
@@ -433,20 +484,29 @@ impl LoadAttribute for SegmentArrays {
     }
 
     fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
-        let absent = || FILE.out_of_range("attribute").found(&info.semantic);
-        let (values, stream) = self.arrays.get(index).ok_or_else(absent)?;
-        let bytes = values.bytes(self.remap.as_ref().map(|remap| (remap, *stream)), meter)?;
+        let Some(array) = self.arrays.get(index) else {
+            return Err(FILE.out_of_range("attribute").found(&info.semantic));
+        };
+        let bytes = array
+            .values
+            .bytes(self.remap.as_ref(), array.stream, meter)?;
         Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
     }
 
     fn bounds(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Option<Bounds>> {
-        let Some((Values::F32x3(positions), stream)) = self.arrays.get(index) else {
+        let Some(VertexArray {
+            values: Values::F32x3(positions),
+            stream,
+        }) = self.arrays.get(index)
+        else {
             return Ok(self.load(index, info, meter)?.bounds());
         };
-        positions.bounds(
-            self.remap.as_ref().and_then(|remap| remap.sources(*stream)),
-            meter,
-        )
+        // Only elements that are vertices of the view. Without a remap, all elements are.
+        let used = match &self.remap {
+            Some(remap) => remap.sources(*stream),
+            None => None,
+        };
+        positions.bounds(used, meter)
     }
 }
 
@@ -461,15 +521,16 @@ pub(crate) fn unassigned_arrays(
         Semantic::TexCoord(0),
         Semantic::Tangent,
     ];
-    let arrays = || counts.into_iter().zip(corners);
-    let lead = arrays().find_map(|(count, corners)| Some((count?, corners)));
-    let Some((lead_count, lead_corners)) = lead else {
-        return Vec::new();
-    };
-    let found = |(semantic, (count, corners)): (&Semantic, (Option<usize>, Option<usize>))| {
-        let own = lead_corners.is_some() && corners == lead_corners;
-        let count = count.filter(|count| !own && *count != lead_count)?;
-        Some(unassigned(semantic, count))
-    };
-    semantics.iter().zip(arrays()).filter_map(found).collect()
+    let mut all = Vec::new();
+    let mut lead: Option<(usize, Option<usize>)> = None;
+    for ((semantic, count), corners) in semantics.iter().zip(counts).zip(corners) {
+        let Some(count) = count else { continue };
+        // The first array assigns itself.
+        let (lead_count, lead_corners) = *lead.get_or_insert((count, corners));
+        let has_own_indices = lead_corners.is_some() && corners == lead_corners;
+        if !has_own_indices && count != lead_count {
+            all.push(unassigned(semantic, count));
+        }
+    }
+    all
 }

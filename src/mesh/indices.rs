@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use zerocopy::{FromZeros, little_endian as le};
 
-use super::write::{WriteResult, into_slice, written};
+use super::write_callback::{WriteResult, into_slice, written};
 use crate::bytes::{Array, Element};
 use crate::limits::{Meter, job};
 use crate::num::as_u64;
@@ -361,6 +361,11 @@ fn reversed<T: Element + FromZeros>(indices: &Array<T>, meter: &Meter) -> Result
         .iter_mut()
         .for_each(|[_, second, third]| std::mem::swap(second, third));
     Ok(Array::from_vec(out))
+}
+
+/// Returns `true` if two corners of a triangle are one vertex.
+pub(crate) fn is_degenerate<T: PartialEq>([a, b, c]: [T; 3]) -> bool {
+    a == b || b == c || c == a
 }
 
 /// Checks that indices fit 16 bits.

@@ -13,6 +13,7 @@ use super::skin::Skin;
 use crate::bytes::Array;
 use crate::codec::dequant::dequantize;
 use crate::decode::{Context, Scratch};
+use crate::mesh::is_degenerate;
 use crate::num::{as_u64, decimal, interval};
 use crate::report::{Address, Finding, Findings, Place, Result};
 
@@ -243,18 +244,14 @@ fn triangles(face: &Face, findings: &mut Findings) {
         return;
     }
     let mut is_used = [0_u64; 1024];
-    let mut degenerate = (0_u64, 0);
+    let mut degenerate_count = 0_u64;
+    let mut first_degenerate = 0;
     for (number, triangle) in face.raw_triangles().iter().enumerate() {
-        let [a, b, c] = triangle;
-        if a == b || b == c || c == a {
-            degenerate = (
-                degenerate.0.saturating_add(1),
-                if degenerate.0 == 0 {
-                    number
-                } else {
-                    degenerate.1
-                },
-            );
+        if is_degenerate(triangle) {
+            if degenerate_count == 0 {
+                first_degenerate = number;
+            }
+            degenerate_count = degenerate_count.saturating_add(1);
         }
         for index in triangle {
             if let Some(word) = is_used.get_mut(usize::from(index >> 6)) {
@@ -262,9 +259,9 @@ fn triangles(face: &Face, findings: &mut Findings) {
             }
         }
     }
-    let (count, first) = degenerate;
-    findings.add_many(rules::DEGENERATE, count, || {
-        (place(), format!("triangle {first} has a vertex twice"))
+    findings.add_many(rules::DEGENERATE, degenerate_count, || {
+        let detail = format!("triangle {first_degenerate} has a vertex twice");
+        (place(), detail)
     });
     let used = is_used
         .iter()

@@ -1,4 +1,4 @@
-//! The vertices that triangles use: what meshes and groups with their own vertices are made of.
+//! The vertices that triangles use, from which meshes and groups with their own vertices are made.
 
 use std::ops::Range;
 
@@ -23,13 +23,11 @@ impl UsedVertices {
         stored: u64,
         meter: &Meter,
     ) -> Result<Self> {
-        let (first, end) =
-            corners
-                .clone()
-                .fold((u32::MAX, 0), |(first, end): (u32, u32), corner| {
-                    (first.min(corner), end.max(corner.saturating_add(1)))
-                });
-        let range = first..end;
+        let mut range = u32::MAX..0;
+        for corner in corners.clone() {
+            range.start = range.start.min(corner);
+            range.end = range.end.max(corner.saturating_add(1));
+        }
         // A table of the whole range then takes no more memory than sorting.
         let is_dense = u64::from(range.end.saturating_sub(range.start)) <= count / 2;
         if is_dense {
@@ -46,33 +44,36 @@ impl UsedVertices {
         stored: u64,
         meter: &Meter,
     ) -> Result<Self> {
-        let place = |corner: u32| as_usize(corner.saturating_sub(range.start));
+        let entry_of = |corner: u32| as_usize(corner.saturating_sub(range.start));
         let span = u64::from(range.end.saturating_sub(range.start));
         // First 1 for each vertex that is used, then its index among these vertices.
         let working = meter.part();
         let mut table: Vec<u32> = working.vec(stored, span, VERTICES)?;
         for corner in corners.clone() {
-            if let Some(used) = table.get_mut(place(corner)) {
-                *used = 1;
+            if let Some(entry) = table.get_mut(entry_of(corner)) {
+                *entry = 1;
             }
         }
-        let used = table
-            .iter()
-            .fold(0_u64, |sum, used| sum.saturating_add((*used).into()));
+
+        let mut used = 0_u64;
+        for entry in &table {
+            used = used.saturating_add((*entry).into());
+        }
         let mut vertices: Vec<u32> = meter.vec(stored, used, VERTICES)?;
-        let mut places = vertices.iter_mut().zip(0..);
-        for (used, vertex) in table
-            .iter_mut()
-            .zip(range.clone())
-            .filter(|(used, _)| **used == 1)
-        {
-            if let Some((place, index)) = places.next() {
-                (*place, *used) = (vertex, index);
+        let mut free = vertices.iter_mut().zip(0..);
+        for (entry, vertex) in table.iter_mut().zip(range.clone()) {
+            if *entry == 0 {
+                continue;
+            }
+            if let Some((listed, index)) = free.next() {
+                *listed = vertex;
+                *entry = index;
             }
         }
+
         let mut indices: Vec<u32> = meter.vec(stored, count, TRIANGLES)?;
         for (index, corner) in indices.iter_mut().zip(corners) {
-            *index = table.get(place(corner)).copied().unwrap_or_default();
+            *index = table.get(entry_of(corner)).copied().unwrap_or_default();
         }
         Ok(Self { vertices, indices })
     }
@@ -84,23 +85,19 @@ impl UsedVertices {
         meter: &Meter,
     ) -> Result<Self> {
         let mut vertices: Vec<u32> = meter.vec(stored, count, VERTICES)?;
-        vertices
-            .iter_mut()
-            .zip(corners.clone())
-            .for_each(|(place, corner)| *place = corner);
+        for (vertex, corner) in vertices.iter_mut().zip(corners.clone()) {
+            *vertex = corner;
+        }
         vertices.sort_unstable();
         vertices.dedup();
         vertices.shrink_to_fit();
-        meter.give_back(
-            count
-                .saturating_sub(as_u64(vertices.len()))
-                .saturating_mul(4),
-        );
+        let removed = count.saturating_sub(as_u64(vertices.len()));
+        meter.give_back(removed.saturating_mul(4));
         let mut indices: Vec<u32> = meter.vec(stored, count, TRIANGLES)?;
         for (index, corner) in indices.iter_mut().zip(corners) {
-            // The list has at most as many vertices as indices can name.
-            *index = u32::try_from(vertices.binary_search(&corner).unwrap_or_default())
-                .unwrap_or(u32::MAX);
+            // Every corner is in the list, which has at most as many vertices as indices can name.
+            let found = vertices.binary_search(&corner).unwrap_or_default();
+            *index = u32::try_from(found).unwrap_or(u32::MAX);
         }
         Ok(Self { vertices, indices })
     }

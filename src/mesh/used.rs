@@ -23,15 +23,16 @@ impl UsedVertices {
         stored: u64,
         meter: &Meter,
     ) -> Result<Self> {
-        let mut range = u32::MAX..0;
+        let mut start = u32::MAX;
+        let mut end = 0;
         for corner in corners.clone() {
-            range.start = range.start.min(corner);
-            range.end = range.end.max(corner.saturating_add(1));
+            start = start.min(corner);
+            end = end.max(corner.saturating_add(1));
         }
         // A table of the whole range then takes no more memory than sorting.
-        let is_dense = u64::from(range.end.saturating_sub(range.start)) <= count / 2;
+        let is_dense = u64::from(end.saturating_sub(start)) <= count / 2;
         if is_dense {
-            Self::by_table(corners, &range, count, stored, meter)
+            Self::by_table(corners, &(start..end), count, stored, meter)
         } else {
             Self::by_sorting(corners, count, stored, meter)
         }

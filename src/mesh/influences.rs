@@ -46,10 +46,10 @@ impl MeshView {
     ///
     /// * Weights that are negative, NaN or infinite count as 0. Weights of the same joint are added.
     /// * A joint that does not exist is the last one in a Second Life mesh, as in the viewer. In other files it moves nothing.
-    /// * Of more than four joints, those with the greatest weights stay; of equal ones, the first.
+    /// * If there are more than four joints, the four largest weights stay; of equal weights, the first.
     /// * Weights are scaled to the sum 1, as glTF asks and the viewer of Second Life does.
     /// * A vertex without weights follows the joint `joint_count`, which the caller adds if [`Influences::resting`] is not 0: it
-    ///   rests, so that the vertex keeps its stored place, in the bind shape.
+    ///   rests, so that the vertex keeps its stored position, in the bind shape.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl VertexInfluences {
         }
     }
 
-    /// Sorts by weight, the greatest first.
+    /// Sorts by weight, in descending order.
     ///
     /// An insertion sort keeps the order of equal weights, and adds little to the modules for browsers.
     fn sort(&mut self) {

@@ -1,4 +1,4 @@
-//! The callbacks that converted vertices and indices are passed to, and slices in their place.
+//! The callbacks that converted vertices and indices are passed to, and slices of the caller that are filled instead.
 
 use std::io;
 

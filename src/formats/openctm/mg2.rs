@@ -124,7 +124,7 @@ pub(crate) fn numbers<const N: usize>(words: &Planes<'_, N>, precision: f32, out
     });
 }
 
-/// Two's complement of a number whose sign is its lowest bit. The greatest one wraps to 0 in the reference library.
+/// Two's complement of a number whose sign is its lowest bit. The maximum wraps to 0 in the reference library.
 fn signed_magnitude(word: u32) -> u32 {
     let magnitude = word.wrapping_add(word & 1) >> 1;
     if word & 1 == 0 {

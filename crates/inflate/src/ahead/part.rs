@@ -446,7 +446,8 @@ const _: () = assert!(2 * AT_ONCE <= BEYOND);
 #[inline(never)]
 fn repeat_long(out: &mut [Marked], distance: usize, length: usize) {
     let end = distance + length;
-    let (mut from, mut to) = (0, distance);
+    let mut from = 0;
+    let mut to = distance;
     if distance < AT_ONCE {
         // As many units one by one as make a distance that is long enough, and a multiple of this one.
         while to < AT_ONCE + distance {

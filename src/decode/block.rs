@@ -342,7 +342,7 @@ impl Block {
 /// The outcome of decoding a block.
 pub(super) struct Attempt {
     pub(super) result: Result<Bytes>,
-    /// The number of decoded bytes, or those that would have been decoded.
+    /// The number of bytes that were decoded, or would have been.
     pub(super) reached: u64,
     /// `true` if it failed because of the memory that the call holds already.
     pub(super) is_refused: bool,

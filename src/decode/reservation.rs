@@ -16,7 +16,7 @@ pub(super) struct Reservation<'a> {
 }
 
 impl<'a> Reservation<'a> {
-    /// A reservation of the caller's memory, for which nothing is charged yet.
+    /// Reserves memory that the caller provides, for which nothing is charged yet.
     pub(super) fn new(bytes: Vec<u8>, meter: &'a Meter<'a>) -> Self {
         Self {
             bytes,

@@ -147,7 +147,7 @@ impl Converter {
         } = buffers;
         let from = self.from;
         let to = self.to;
-        // The stored components that the target has, too.
+        // The stored components that the target also has.
         let kept = VertexFormat {
             components: from.components.min(to.components),
             ..from

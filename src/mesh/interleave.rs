@@ -128,8 +128,8 @@ fn interleave_sized<const SIZE: usize, const KEPT: usize, const FILL: usize>(
 
 /// Copies elements of 12 bytes, such as positions, and returns how many.
 ///
-/// Three of four are copied as 16 bytes, which is one store of a vector instead of two stores. The 4 bytes too many are
-/// those that the next attribute overwrites.
+/// Three of four are copied as 16 bytes, which is one store of a vector instead of two stores. The next
+/// attribute overwrites the 4 bytes that are too many.
 fn interleave_triples(elements: &[u8], out: &mut [WriteOnly], stride: usize) -> usize {
     with_stride!(
         stride,

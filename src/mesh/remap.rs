@@ -412,7 +412,7 @@ fn number(streams: &[&[u32]]) -> Result<(Vec<u32>, Vec<u32>)> {
 }
 
 /// Numbers pairs in the order of their first use, by a hash table with chaining whose buckets are the first parts; `None`
-/// if so many pairs share their first part that searching the chains would take too long.
+/// if the chains of pairs with the same first part are so long that searching them would take too long.
 fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
     let buckets = match ids.iter().max() {
         Some(maximum) => at(*maximum).saturating_add(1),

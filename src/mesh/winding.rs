@@ -57,7 +57,7 @@ fn corners(triangle: [u32; 3], array: &[[f32; 3]]) -> Option<[[f32; 3]; 3]> {
     Some([a?, b?, c?])
 }
 
-/// The distance between triangles of a sample of about `SAMPLE_SIZE` out of so many.
+/// Returns the distance between the triangles of a sample, of which there are about `SAMPLE_SIZE`.
 pub(crate) fn step(triangles: usize) -> usize {
     triangles.div_ceil(SAMPLE_SIZE).max(1)
 }

@@ -139,7 +139,7 @@ impl Mesh {
         }
     }
 
-    /// Returns the normals. Those of MG2 are computed from positions and triangles, which are decoded unless they are `known`.
+    /// Returns the normals. MG2 computes them from positions and triangles, which are decoded unless they are `known`.
     pub(crate) fn decoded_normals(
         &self,
         known: Option<DecodedGeometry>,

@@ -150,8 +150,8 @@ impl Mesh {
         let words = Planes::new(planes);
         let precision = grid.header.normal_precision.get();
 
-        // Every task goes through all triangles, and adds those of its own vertices. Each vertex then has the sum of the
-        // same numbers in the same order as without threads, and so the same bits.
+        // Every task goes through all triangles, and adds only to its vertices. The sum of each vertex then has the same
+        // terms in the same order as without threads, and therefore the same bits.
         let compute = |first: usize, normals: &mut [[f32; 3]]| -> Result<bool> {
             let are_in_range =
                 normals::add_triangles_of_job(&positions, &triangles, first, normals)?;

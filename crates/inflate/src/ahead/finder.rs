@@ -85,7 +85,7 @@ fn is_code_of_lengths(input: &[u8], Position { byte, bit }: Position) -> bool {
 /// The number that stands for the sum 1: a code length `n` adds 2^(7 - n), and the longest is 7.
 const ONE: u16 = 1 << 7;
 
-/// What four code lengths add to the sum together.
+/// The sum of four code lengths, by their 12 bits.
 #[expect(
     clippy::indexing_slicing,
     reason = "all indices are those of the array"

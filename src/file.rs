@@ -41,7 +41,7 @@ pub enum MeshFile {
     Tmf(tmf::Document),
 }
 
-/// Runs the same expression on the file of whichever format.
+/// Evaluates the same expression for the file of any format.
 macro_rules! with_file {
     ($this:expr, $file:ident => $run:expr) => {
         match $this {
@@ -207,13 +207,16 @@ impl MeshFile {
     ) -> impl Iterator<Item = Result<ArrayEntry>> + Send + use<> {
         let entries = self.array_list(true, part.segments());
         let part = part.clone();
-        let is_of = move |entry: &Result<ArrayEntry>| {
-            let address = entry
-                .as_ref()
-                .map_or_else(Error::address, |entry| Some(&entry.address));
-            address.is_none_or(|address| address.segments().starts_with(part.segments()))
-        };
-        entries.filter(is_of)
+        entries.filter(move |entry| {
+            let address = match entry {
+                Ok(entry) => Some(&entry.address),
+                Err(error) => error.address(),
+            };
+            match address {
+                Some(address) => address.segments().starts_with(part.segments()),
+                None => true,
+            }
+        })
     }
 
     fn array_list(&self, together: bool, part: &[Segment]) -> ArrayList {
@@ -238,10 +241,12 @@ impl MeshFile {
     ///
     /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the file has no such array, and the errors of [`ArrayEntry::read`].
     pub fn array(&self, address: &Address) -> Result<ArrayData> {
-        let entry = with_file!(self, file => file.array_at(address));
-        entry
-            .and_then(|entry| entry.read())
-            .map_err(|error| self.locate(error))
+        self.try_array(address).map_err(|error| self.locate(error))
+    }
+
+    fn try_array(&self, address: &Address) -> Result<ArrayData> {
+        let entry = with_file!(self, file => file.array_at(address))?;
+        entry.read()
     }
 
     /// Like [`array`](Self::array), into a vector or a slice of elements of type `T`. After an error, the content of `out` is
@@ -283,10 +288,11 @@ impl MeshFile {
             return read.map_err(|error| self.locate(error));
         }
         let data = self.array(address)?;
-        let array = data.array::<T>().ok_or_else(|| {
+        let Some(array) = data.array::<T>() else {
             let error = Error::new(ErrorKind::Mismatch, "type of the elements").of(address.clone());
-            self.locate(error.expected(format!("{} of {}", data.components(), data.scalar())))
-        })?;
+            let expected = format!("{} of {}", data.components(), data.scalar());
+            return Err(self.locate(error.expected(expected)));
+        };
         out.copy_from(&array)
             .map_err(|error| self.locate(error.of(address.clone())))
     }
@@ -461,13 +467,9 @@ impl Format {
     ///
     /// [`UnknownFormat`](ErrorKind::UnknownFormat), which names look-alikes, and the errors of reading.
     pub fn detect(source: &Source) -> Result<Self> {
-        let end = |source: &Source| -> Result<u64> {
-            Ok(source.len()?.map_or(SIGNATURE, |len| len.min(SIGNATURE)))
-        };
-        let source = source.with_head(end(source)?, SIGNATURE, "signature")?;
-        // If the length was unknown, a source that ended early has revealed it.
-        let end = end(&source)?;
-        let head = source.get(0..end, "signature")?;
+        let source = source.with_head(signature_end(source)?, SIGNATURE, "signature")?;
+        // Asked again: a source of unknown length that ends early knows its length now.
+        let head = source.get(0..signature_end(&source)?, "signature")?;
         for (format, detect) in DETECTORS {
             if detect(&source, &head)? {
                 return Ok(format);
@@ -477,12 +479,17 @@ impl Format {
     }
 }
 
-/// Bytes that detection looks at.
+/// The number of bytes that detection inspects.
 const SIGNATURE: u64 = 32;
 
-/// Bytes that are read before the format is known: as much as the header of a Second Life mesh takes up, of which
-/// nothing else is needed to read one level of detail.
+/// The number of bytes that are read before the format is known: the size of the header of a Second Life mesh. Apart from it,
+/// reading one level of detail needs only that level's block.
 const FIRST_READ: u64 = 4 << 10;
+
+/// The end of the signature in a source, which may be shorter.
+fn signature_end(source: &Source) -> Result<u64> {
+    Ok(source.len()?.unwrap_or(SIGNATURE).min(SIGNATURE))
+}
 
 fn unknown(head: &[u8]) -> Error {
     let look_alikes: [(&[u8], &str); 34] = [
@@ -541,16 +548,18 @@ fn unknown(head: &[u8]) -> Error {
         ),
     ];
     let shown = head.get(..head.len().min(16)).unwrap_or_default();
-    let known_as = look_alikes
+    let look_alike = look_alikes
         .iter()
-        .find(|(magic, _)| head.starts_with(magic))
-        .map(|(_, name)| *name);
-    let known_as = known_as
-        .or_else(|| {
-            is_llsd(head)
-                .then_some("LLSD, but its first line is not `<? llsd/binary ?>` and a line feed")
-        })
-        .or_else(|| is_transcript(head).then_some("a transcript of speech with times (.ctm)"));
+        .find(|(magic, _)| head.starts_with(magic));
+    let known_as = if let Some((_, name)) = look_alike {
+        Some(*name)
+    } else if is_llsd(head) {
+        Some("LLSD, but its first line is not `<? llsd/binary ?>` and a line feed")
+    } else if is_transcript(head) {
+        Some("a transcript of speech with times (.ctm)")
+    } else {
+        None
+    };
     Error::new(ErrorKind::UnknownFormat, "signature")
         .at(0..as_u64(shown.len()))
         .because(Cause::Signature {

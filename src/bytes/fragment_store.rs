@@ -14,7 +14,7 @@ pub(super) struct FragmentStore {
 
 pub(super) struct State {
     pub(super) len: Option<u64>,
-    /// By offset; never empty, never overlapping.
+    /// The pieces that were fetched, by offset; never empty, never overlapping.
     pub(super) pieces: BTreeMap<u64, Bytes>,
     /// The ranges that the job of this step missed.
     pub(super) wanted: Vec<Range<u64>>,
@@ -37,7 +37,7 @@ impl FragmentStore {
         self.lock().gaps(range).is_empty()
     }
 
-    /// The bytes of a range; else the first of the gaps in it, all of which are noted as wanted.
+    /// The bytes of a range. If it has gaps, all of them are noted as wanted, and the first one is returned as the error.
     pub(super) fn get(&self, range: &Range<u64>) -> Result<Bytes, Range<u64>> {
         let mut state = self.lock();
         match state.want(range) {
@@ -49,17 +49,18 @@ impl FragmentStore {
     /// Notes every gap in these ranges as wanted, and returns the first one.
     pub(super) fn want_all(&self, ranges: &[Range<u64>]) -> Option<Range<u64>> {
         let mut state = self.lock();
-        let gaps: Vec<_> = ranges
-            .iter()
-            .filter_map(|range| state.want(range))
-            .collect();
-        gaps.into_iter().next()
+        let mut first = None;
+        for range in ranges {
+            let gap = state.want(range);
+            first = first.or(gap);
+        }
+        first
     }
 
     /// Returns the number of bytes to request at once.
     pub(super) fn window(&self, first: u64) -> u64 {
-        const MOST_DOUBLINGS: u32 = 24;
-        first << self.lock().widened.min(MOST_DOUBLINGS)
+        const MAX_DOUBLINGS: u32 = 24;
+        first << self.lock().widened.min(MAX_DOUBLINGS)
     }
 
     pub(super) fn far_steps(&self) -> u64 {
@@ -78,8 +79,9 @@ impl FragmentStore {
 }
 
 impl State {
+    /// Notes the gaps in a range as wanted, and returns the first one.
     fn want(&mut self, range: &Range<u64>) -> Option<Range<u64>> {
-        let end = self.len.map_or(range.end, |len| len.min(range.end));
+        let end = self.len.unwrap_or(u64::MAX).min(range.end);
         let gaps = self.gaps(&(range.start..end));
         let first = gaps.first().cloned();
         self.wanted.extend(gaps);
@@ -107,85 +109,86 @@ impl State {
 
     /// The key of the first piece that reaches into the range.
     fn first_touching(&self, range: &Range<u64>) -> u64 {
-        let before = self.pieces.range(..=range.start).next_back();
-        before
-            .filter(|(start, bytes)| piece_range(**start, bytes).end > range.start)
-            .map_or(range.start, |p| *p.0)
+        match self.pieces.range(..=range.start).next_back() {
+            Some((start, bytes)) if piece_range(*start, bytes).end > range.start => *start,
+            _ => range.start,
+        }
     }
 
+    /// Adds the bytes at an offset. Bytes that a piece holds already are left out.
     pub(super) fn insert(&mut self, offset: u64, bytes: &Bytes) {
-        let range = piece_range(offset, bytes);
-        for gap in self.gaps(&range) {
-            let part = |at: u64| usize::try_from(at.saturating_sub(offset)).unwrap_or(bytes.len());
-            self.pieces
-                .insert(gap.start, part_of(bytes, part(gap.start)..part(gap.end)));
+        for gap in self.gaps(&piece_range(offset, bytes)) {
+            self.insert_part(&gap, offset, bytes);
         }
+    }
+
+    /// Adds the part of a piece that lies in a range.
+    fn insert_part(&mut self, range: &Range<u64>, offset: u64, bytes: &Bytes) {
+        let part = bytes.slice(indices_in(range, offset, bytes));
+        // A small part must not hold the memory of the whole piece.
+        let part = if part.len() < bytes.len() / 2 {
+            Bytes::copy_from_slice(&part)
+        } else {
+            part
+        };
+        self.pieces.insert(range.start, part);
     }
 
     pub(super) fn remove(&mut self, range: &Range<u64>) {
         if range.is_empty() {
             return;
         }
-        let first = self.first_touching(range);
-        let touching: Vec<u64> = self
-            .pieces
-            .range(first..range.end)
-            .map(|(start, _)| *start)
-            .collect();
-        for start in touching {
+        for start in self.touching(range) {
             let Some(bytes) = self.pieces.remove(&start) else {
                 continue;
             };
             let piece = piece_range(start, &bytes);
-            for kept in [piece.start..range.start, range.end..piece.end] {
-                let part =
-                    |at: u64| usize::try_from(at.saturating_sub(start)).unwrap_or(bytes.len());
-                if kept.start < kept.end {
-                    self.pieces.insert(
-                        kept.start,
-                        part_of(&bytes, part(kept.start)..part(kept.end)),
-                    );
+            for rest in [piece.start..range.start, range.end..piece.end] {
+                if !rest.is_empty() {
+                    self.insert_part(&rest, start, &bytes);
                 }
             }
         }
     }
 
-    /// The bytes of a range without gaps. What is copied is at most twice as long as the range.
+    /// The keys of the pieces that reach into the range.
+    fn touching(&self, range: &Range<u64>) -> Vec<u64> {
+        let pieces = self.pieces.range(self.first_touching(range)..range.end);
+        pieces.map(|(start, _)| *start).collect()
+    }
+
+    /// The bytes of a range without gaps. At most twice as many bytes as the range has are copied.
     ///
-    /// Pieces of which it is the larger part are made one, so that what lies in them is not joined again.
+    /// If the range is the larger part of its pieces, these are merged, so that ranges in them are not joined again.
     fn join(&mut self, range: &Range<u64>) -> Bytes {
         let first = self.first_touching(range);
-        let touching = || self.pieces.range(first..range.end);
-        let part = |at: u64, start: u64, bytes: &Bytes| {
-            usize::try_from(at.saturating_sub(start))
-                .unwrap_or(bytes.len())
-                .min(bytes.len())
-        };
-        let within = |start: u64, bytes: &Bytes| {
-            bytes.slice(part(range.start, start, bytes)..part(range.end, start, bytes))
-        };
-        let mut pieces = touching();
-        let (Some((start, bytes)), None) = (pieces.next(), pieces.next()) else {
-            let whole =
-                touching().fold(0, |sum: usize, (_, bytes)| sum.saturating_add(bytes.len()));
-            let is_larger_part = as_u64(whole) <= range.length().saturating_mul(2);
-            let mut joined = Vec::new();
-            for (start, bytes) in touching() {
-                match is_larger_part {
-                    true => joined.extend_from_slice(bytes),
-                    false => joined.extend_from_slice(&within(*start, bytes)),
-                }
+        let mut pieces = self.pieces.range(first..range.end);
+        if let (Some((start, bytes)), None) = (pieces.next(), pieces.next()) {
+            return bytes.slice(indices_in(range, *start, bytes));
+        }
+
+        let mut length = 0_usize;
+        for (_, bytes) in self.pieces.range(first..range.end) {
+            length = length.saturating_add(bytes.len());
+        }
+        let is_larger_part = as_u64(length) <= range.length().saturating_mul(2);
+        let mut joined = Vec::new();
+        for (start, bytes) in self.pieces.range(first..range.end) {
+            if is_larger_part {
+                joined.extend_from_slice(bytes);
+            } else {
+                joined.extend_from_slice(&bytes.slice(indices_in(range, *start, bytes)));
             }
-            let joined = Bytes::from(joined);
-            if !is_larger_part {
-                return joined;
-            }
-            let keys: Vec<u64> = touching().map(|(start, _)| *start).collect();
-            keys.iter().for_each(|key| drop(self.pieces.remove(key)));
-            self.pieces.insert(first, joined.clone());
-            return within(first, &joined);
-        };
-        within(*start, bytes)
+        }
+        let joined = Bytes::from(joined);
+        if !is_larger_part {
+            return joined;
+        }
+        for start in self.touching(range) {
+            self.pieces.remove(&start);
+        }
+        self.pieces.insert(first, joined.clone());
+        joined.slice(indices_in(range, first, &joined))
     }
 }
 
@@ -193,12 +196,11 @@ pub(super) fn piece_range(start: u64, bytes: &Bytes) -> Range<u64> {
     start..start.saturating_add(as_u64(bytes.len()))
 }
 
-/// A part of these bytes. A small one does not hold the memory of all.
-fn part_of(bytes: &Bytes, range: Range<usize>) -> Bytes {
-    let part = bytes.slice(range);
-    if part.len() < bytes.len() / 2 {
-        Bytes::copy_from_slice(&part)
-    } else {
-        part
-    }
+/// The indices of the bytes of a piece that lie in a range.
+fn indices_in(range: &Range<u64>, start: u64, bytes: &Bytes) -> Range<usize> {
+    let index = |offset: u64| {
+        let index = usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX);
+        index.min(bytes.len())
+    };
+    index(range.start)..index(range.end)
 }

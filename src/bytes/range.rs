@@ -9,17 +9,14 @@ use crate::report::{Error, ErrorKind};
 ///
 /// The result ascends. Empty ranges are left out.
 pub(crate) fn coalesce(ranges: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
-    let mut sorted: Vec<_> = ranges
-        .iter()
-        .filter(|range| !range.is_empty())
-        .cloned()
-        .collect();
+    let mut sorted = ranges.to_vec();
+    sorted.retain(|range| !range.is_empty());
     sorted.sort_unstable_by_key(|range| (range.start, range.end));
     let mut merged: Vec<Range<u64>> = Vec::new();
     for range in sorted {
         match merged.last_mut() {
             Some(last) if range.start <= last.end.saturating_add(gap) => {
-                last.end = last.end.max(range.end)
+                last.end = last.end.max(range.end);
             }
             _ => merged.push(range),
         }
@@ -31,7 +28,10 @@ pub(crate) fn coalesce(ranges: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
 pub(super) fn slice(bytes: &Bytes, start: u64, range: &Range<u64>) -> Option<Bytes> {
     let from = usize::try_from(range.start.checked_sub(start)?).ok()?;
     let to = usize::try_from(range.end.checked_sub(start)?).ok()?;
-    (from <= to && to <= bytes.len()).then(|| bytes.slice(from..to))
+    if from > to || to > bytes.len() {
+        return None;
+    }
+    Some(bytes.slice(from..to))
 }
 
 /// The error of a source that ends inside a range.

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use zerocopy::FromZeros;
 
 use super::range::truncated;
-use crate::num::as_u64;
+use crate::num::{Span, as_u64, as_usize};
 use crate::report::{Error, Result};
 
 /// A store that answers byte ranges, and blocks until it has them.
@@ -91,14 +91,9 @@ impl ReadRange for File {
     }
 
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let out_of_memory = |_| io::Error::from(io::ErrorKind::OutOfMemory);
-        let count = range
-            .end
-            .saturating_sub(range.start)
-            .try_into()
-            .map_err(out_of_memory)?;
-        let mut buffer =
-            u8::new_vec_zeroed(count).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        let out_of_memory = || io::Error::from(io::ErrorKind::OutOfMemory);
+        let count = usize::try_from(range.length()).map_err(|_| out_of_memory())?;
+        let mut buffer = u8::new_vec_zeroed(count).map_err(|_| out_of_memory())?;
         let filled = self.read_into(range.start, &mut buffer)?;
         buffer.truncate(filled);
         Ok(buffer.into())
@@ -106,7 +101,8 @@ impl ReadRange for File {
 
     fn read_into(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
-        while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        while filled < out.len() {
+            let rest = out.get_mut(filled..).unwrap_or_default();
             match read_at(self, rest, offset.saturating_add(as_u64(filled))) {
                 Ok(0) => break,
                 Ok(count) => filled = filled.saturating_add(count),
@@ -122,20 +118,18 @@ impl ReadRange for File {
     }
 }
 
-/// Advises the system to read bytes of a file into its cache, where it takes advice: through a map that lasts as long as the call,
-/// and that nothing looks into.
+/// Advises the system to read bytes of a file into its cache, if it accepts advice: `madvise`, through a map that lasts as long
+/// as the call and is never read.
 fn read_ahead(file: &File, range: Range<u64>) {
     #[cfg(all(feature = "mmap", unix, not(miri)))]
     {
         /// A damaged file can declare any length.
-        const MOST: u64 = 16 << 20;
-        let len = crate::num::as_usize(range.end.saturating_sub(range.start).min(MOST));
-        if let Ok(map) = memmap2::MmapOptions::new()
-            .offset(range.start)
-            .len(len)
-            .map_raw_read_only(file)
-        {
-            let _ = map.advise_range(memmap2::Advice::WillNeed, 0, len);
+        const MAX_LENGTH: u64 = 16 << 20;
+        let length = crate::num::as_usize(range.length().min(MAX_LENGTH));
+        let mut options = memmap2::MmapOptions::new();
+        options.offset(range.start).len(length);
+        if let Ok(map) = options.map_raw_read_only(file) {
+            let _ = map.advise_range(memmap2::Advice::WillNeed, 0, length);
         }
     }
     #[cfg(not(all(feature = "mmap", unix, not(miri))))]
@@ -173,7 +167,8 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// The longest single read while the length is unknown: no memory is taken for a length that a file claims.
+    /// The maximum length of a single read while the length of the store is unknown: no memory is allocated for a length that
+    /// only a file declares.
     const BLIND_READ: u64 = 16 << 20;
 
     pub(super) fn new(inner: impl ReadRange + 'static) -> Self {
@@ -189,8 +184,11 @@ impl Reader {
         if let Some(len) = self.len.get() {
             return Ok(Some(*len));
         }
-        let len = self.call(|reader| reader.len())?;
-        Ok(len.map(|len| *self.len.get_or_init(|| len)))
+        let Some(len) = self.call(|reader| reader.len())? else {
+            return Ok(None);
+        };
+        // Another thread may have set it meanwhile: all calls return one length.
+        Ok(Some(*self.len.get_or_init(|| len)))
     }
 
     /// Calls the caller's reader, unless it is running on this thread.
@@ -200,7 +198,7 @@ impl Reader {
         work(&*self.inner)
     }
 
-    /// Tells the reader what will be read, unless it is running on this thread.
+    /// Announces a read to the reader, unless it is running on this thread.
     pub(super) fn will_read(&self, range: Range<u64>) {
         let _ = self.call(|reader| {
             reader.will_read(range);
@@ -221,7 +219,7 @@ impl Reader {
     pub(super) fn read(&self, range: &Range<u64>, what: &'static str) -> Result<Bytes> {
         let bytes = self.read_some(range, what)?;
         let found = as_u64(bytes.len());
-        if found < range.end.saturating_sub(range.start) {
+        if found < range.length() {
             return Err(truncated(range, found, what));
         }
         Ok(bytes)
@@ -229,22 +227,23 @@ impl Reader {
 
     /// The range as far as the reader has it.
     pub(super) fn read_some(&self, range: &Range<u64>, what: &'static str) -> Result<Bytes> {
-        let known = self.len.get().is_some();
-        // An earlier read may have revealed the length.
-        let range = &(range.start..self.len.get().map_or(range.end, |len| range.end.min(*len)));
-        if range.end <= range.start {
+        // Known from the start, or since an earlier read has reached the end.
+        let len = self.len.get().copied();
+        let available = range.start..range.end.min(len.unwrap_or(u64::MAX));
+        if available.is_empty() {
             return Ok(Bytes::new());
         }
-        if known || range.end.saturating_sub(range.start) <= Self::BLIND_READ {
-            return self.read_once(range, what);
+        if len.is_some() || available.length() <= Self::BLIND_READ {
+            return self.read_once(&available, what);
         }
         let mut joined = Vec::new();
-        let mut start = range.start;
-        while start < range.end {
-            let end = start.saturating_add(Self::BLIND_READ).min(range.end);
-            let bytes = self.read_once(&(start..end), what)?;
+        let mut start = available.start;
+        while start < available.end {
+            let end = start.saturating_add(Self::BLIND_READ).min(available.end);
+            let piece = start..end;
+            let bytes = self.read_once(&piece, what)?;
             joined.extend_from_slice(&bytes);
-            if as_u64(bytes.len()) < end.saturating_sub(start) {
+            if as_u64(bytes.len()) < piece.length() {
                 break;
             }
             start = end;
@@ -266,18 +265,17 @@ impl Reader {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(filled, Ordering::Relaxed);
         if filled < as_u64(out.len()) {
-            Err(truncated(range, filled, what))
-        } else {
-            Ok(())
+            return Err(truncated(range, filled, what));
         }
+        Ok(())
     }
 
     fn read_once(&self, range: &Range<u64>, what: &'static str) -> Result<Bytes> {
         let mut bytes = self
             .call(|reader| reader.read(range.clone()))
             .map_err(|error| Error::io(error, what).at(range.clone()))?;
-        bytes
-            .truncate(usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX));
+        // The caller's reader may return more than it was asked for.
+        bytes.truncate(as_usize(range.length()));
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(as_u64(bytes.len()), Ordering::Relaxed);
         let end = range.start.saturating_add(as_u64(bytes.len()));

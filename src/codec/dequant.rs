@@ -1,8 +1,8 @@
-//! Integers of 16 bits that stand for numbers in a domain, to floats.
+//! Dequantization: normalized integers of 16 bits to floats in a domain.
 
 use zerocopy::little_endian as le;
 
-/// Components computed together: whole elements of one to four components, and whole vector registers.
+/// The number of components that are computed together: whole elements of one to four components, and whole vector registers.
 const BLOCK: usize = 48;
 
 /// `stored / 65535 * (max - min) + min` for each component, each operation rounded to single precision.
@@ -19,7 +19,9 @@ pub(crate) fn dequantize<const N: usize>(
         return;
     };
     let mut scale = max;
-    scale.iter_mut().zip(min).for_each(|(max, min)| *max -= min);
+    for (scale, min) in scale.iter_mut().zip(min) {
+        *scale -= min;
+    }
     scale_and_offset(stored.as_flattened(), scale, min, out.as_flattened_mut());
 }
 
@@ -33,36 +35,33 @@ pub(crate) fn scale_and_offset<const N: usize>(
     out: &mut [f32],
 ) {
     const { assert!(BLOCK.is_multiple_of(N)) };
-    let (mut scales, mut offsets) = ([0.0_f32; BLOCK], [0.0; BLOCK]);
-    scales
-        .iter_mut()
-        .zip(scale.into_iter().cycle())
-        .for_each(|(lane, scale)| *lane = scale);
-    offsets
-        .iter_mut()
-        .zip(offset.into_iter().cycle())
-        .for_each(|(lane, offset)| *lane = offset);
-    // Multiplied by a power of two, the quotients are one operation less; that is exact, unless it makes numbers so small
-    // that they lose digits.
+    let scales = repeat_over_block(scale);
+    let offsets = repeat_over_block(offset);
+    // The factor 2^-16 of the quotients goes into the scales, which saves an operation for each component. A product with a
+    // power of two is exact, unless it is so small that it loses digits.
     if scale
         .iter()
         .any(|scale| *scale != 0.0 && scale.abs() < LEAST_SCALE)
     {
         return lanes_of(stored, &scales, &offsets, out, unit);
     }
-    lanes_of(
-        stored,
-        &scales.map(|scale| scale * FIRST),
-        &offsets,
-        out,
-        widened,
-    );
+    let smaller_scales = scales.map(|scale| scale * DIGITS);
+    lanes_of(stored, &smaller_scales, &offsets, out, unit_times_65536);
 }
 
-/// The digits that a quotient has before they repeat.
-const FIRST: f32 = 1.0 / 65_536.0;
+/// The numbers of an element, repeated for each element of a block.
+fn repeat_over_block<const N: usize>(element: [f32; N]) -> [f32; BLOCK] {
+    let mut block = [0.0; BLOCK];
+    for (lane, number) in block.iter_mut().zip(element.into_iter().cycle()) {
+        *lane = number;
+    }
+    block
+}
 
-/// Scales below this are not divided further: far above the least number without loss of digits, 2^-126.
+/// 2^-16: the binary digits of a quotient repeat after 16 of them.
+const DIGITS: f32 = 1.0 / 65_536.0;
+
+/// Scales below this are not divided further: far above the minimum number without loss of digits, 2^-126.
 const LEAST_SCALE: f32 = 1.0e-30;
 
 #[inline(always)]
@@ -89,19 +88,20 @@ fn lanes_of(
 
 /// `stored / 65535`, correctly rounded, without a division.
 ///
-/// The quotient's binary digits are the digits of `stored`, over and over, 16 at a time. The first 16 are exact; to them are added
-/// the next 32, whose rounding is too small to matter (a test checks all 65,536 of them).
+/// 1 / (2^16 - 1) is the geometric series 2^-16 + 2^-32 + 2^-48 + .., so the binary digits of the quotient are the 16 digits
+/// of `stored`, over and over. The first 16 are exact; the next 32 are added to them, and their rounding is too small to
+/// matter (a test checks all 65,536 quotients).
 #[inline]
 pub(crate) fn unit(stored: u16) -> f32 {
-    widened(stored) * FIRST
+    unit_times_65536(stored) * DIGITS
 }
 
 /// `stored / 65535`, times 65,536.
 #[inline]
-fn widened(stored: u16) -> f32 {
-    const NEXT: f32 = FIRST + FIRST * FIRST;
+fn unit_times_65536(stored: u16) -> f32 {
+    const NEXT_DIGITS: f32 = DIGITS + DIGITS * DIGITS;
     let stored = f32::from(stored);
-    stored + stored * NEXT
+    stored + stored * NEXT_DIGITS
 }
 
 #[cfg(test)]

@@ -76,7 +76,8 @@ impl<'a, const N: usize> Planes<'a, N> {
 fn join(planes: &mut [&[u8]; 4], lanes: &mut [u32; LANES]) {
     let [a, b, c, d] = planes.each_mut().map(take);
     // In two steps, each of which interleaves vectors of equal width.
-    let (high, low) = (pairs(&a, &b), pairs(&c, &d));
+    let high = pairs(&a, &b);
+    let low = pairs(&c, &d);
     for ((lane, high), low) in lanes.iter_mut().zip(high).zip(low) {
         *lane = u32::from(high) << 16 | u32::from(low);
     }

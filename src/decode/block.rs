@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::content::Content;
 use super::help::Help;
-use super::room::Room;
+use super::reservation::Reservation;
 use super::scratch::Scratch;
 use crate::bytes::Source;
 use crate::codec::{Codec, Fault, FaultKind, lzma};
@@ -78,13 +78,11 @@ impl Block {
         meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Bytes> {
-        let Attempt {
-            result, reached, ..
-        } = self.attempt(input, options, meter, scratch);
+        let attempt = self.attempt(input, options, meter, scratch);
         meter
-            .work(reached, self.what)
+            .work(attempt.reached, self.what)
             .map_err(|error| self.locate(error))?;
-        result
+        attempt.result
     }
 
     /// Decodes the block's bytes, and reports how far decoding came.
@@ -102,33 +100,25 @@ impl Block {
                 is_refused: false,
             };
         }
-        let stored = as_u64(input.len());
-        let (result, reached) = match self.codec {
+        let result;
+        let mut reached = 0;
+        match self.codec {
             Codec::Lzma { properties } => {
-                let result = self.lzma(&input, properties, options, meter, scratch);
-                (result, self.decoded_len.unwrap_or(0))
+                result = self.lzma(&input, properties, options, meter, scratch);
+                reached = self.decoded_len.unwrap_or(0);
             }
             _ => {
-                let mut room = Room::new(Vec::new(), meter);
-                let mut reached = 0;
-                let result = self.inflate(&input, options, &mut room, &mut reached, scratch);
-                let result = result.and_then(|length| {
-                    if !room.shrink(length) {
-                        self.inflate_exactly(&input, length, options, &mut room, scratch)?;
-                    }
-                    Ok(room.into_bytes())
-                });
-                (result.map_err(|error| self.locate(error)), reached)
+                let inflated = self.inflate_to_bytes(&input, options, meter, &mut reached, scratch);
+                result = inflated.map_err(|error| self.locate(error));
             }
-        };
-        // A result that is too large for a block is too large whatever else the call holds.
+        }
+        // A result that is larger than a block may be is refused by any call, whatever else that call holds.
         let is_limit = matches!(&result, Err(error) if error.kind() == ErrorKind::LimitExceeded);
-        let is_refused =
-            is_limit && reached.max(self.decoded_len.unwrap_or(0)) <= meter.block(stored);
+        let decoded = reached.max(self.decoded_len.unwrap_or(0));
         Attempt {
+            is_refused: is_limit && decoded <= meter.block(as_u64(input.len())),
             result,
             reached,
-            is_refused,
         }
     }
 
@@ -141,43 +131,36 @@ impl Block {
         meter: &Meter,
         scratch: &mut Scratch,
     ) -> Result<Bytes> {
-        let malformed = || self.locate(Error::new(ErrorKind::Malformed, self.what));
-        let length = self.decoded_len.ok_or_else(|| {
-            malformed()
+        let Some(length) = self.decoded_len else {
+            let error = self.locate(Error::new(ErrorKind::Malformed, self.what));
+            return Err(error
                 .expected("the length of what an LZMA stream holds")
-                .found("none")
-        })?;
+                .found("none"));
+        };
         let stored = as_u64(input.len());
-        lzma::check_length(length, stored).map_err(|fault| {
-            self.locate(Error::stream(fault.with_length(Some(length)), self.what))
-        })?;
+        if let Err(fault) = lzma::check_length(length, stored) {
+            let error = Error::stream(fault.with_length(Some(length)), self.what);
+            return Err(self.locate(error));
+        }
+        // Released again if the stream cannot be decoded.
         let part = meter.part();
         let mut out = part
             .vec(stored, length, self.what)
             .map_err(|error| self.locate(error))?;
-        let end = lzma_into(input, properties, &mut out, self.what, options, scratch);
-        let is_too_long =
-            |end: &lzma::End| !end.is_clean && options.strictness == Strictness::Strict;
-        let end = end.map_err(|error| self.locate(error)).and_then(|end| {
-            if !is_too_long(&end) {
-                return Ok(());
-            }
-            let found = format!(
-                "{} of {} bytes used",
-                decimal(end.consumed),
-                decimal(input.len())
-            );
-            Err(malformed()
+        let end = lzma_into(input, properties, &mut out, self.what, options, scratch)
+            .map_err(|error| self.locate(error))?;
+        if !end.is_clean && options.strictness == Strictness::Strict {
+            let error = self.locate(Error::new(ErrorKind::Malformed, self.what));
+            let used = decimal(end.consumed);
+            return Err(error
                 .expected("an end with nothing left over")
-                .found(found))
-        });
-        end.map(|()| {
-            part.commit();
-            out.into()
-        })
+                .found(format!("{used} of {} bytes used", decimal(input.len()))));
+        }
+        part.commit();
+        Ok(out.into())
     }
 
-    /// Inflates the block's bytes into `out`, all of which is room; returns the decoded length.
+    /// Inflates the block's bytes into `out`, from its first byte on; returns the decoded length.
     ///
     /// Bytes that are overwritten are not cleared first.
     pub(crate) fn inflate_into(
@@ -188,10 +171,27 @@ impl Block {
         out: &mut Vec<u8>,
         scratch: &mut Scratch,
     ) -> Result<usize> {
-        let mut room = Room::new(std::mem::take(out), meter);
-        let length = self.inflate(input, options, &mut room, &mut 0, scratch);
-        *out = room.into_vec();
+        let mut reservation = Reservation::new(std::mem::take(out), meter);
+        let length = self.inflate(input, options, &mut reservation, &mut 0, scratch);
+        *out = reservation.into_vec();
         length.map_err(|error| self.locate(error))
+    }
+
+    /// Inflates a stream into memory of its decoded length.
+    fn inflate_to_bytes(
+        &self,
+        input: &Bytes,
+        options: &Options,
+        meter: &Meter,
+        reached: &mut u64,
+        scratch: &mut Scratch,
+    ) -> Result<Bytes> {
+        let mut reservation = Reservation::new(Vec::new(), meter);
+        let length = self.inflate(input, options, &mut reservation, reached, scratch)?;
+        if !reservation.shrink(length) {
+            self.inflate_exactly(input, length, options, &mut reservation, scratch)?;
+        }
+        Ok(reservation.into_bytes())
     }
 
     /// Inflates a stream; `reached` becomes the number of bytes that have come out, even if there is an error.
@@ -199,69 +199,77 @@ impl Block {
         &self,
         input: &Bytes,
         options: &Options,
-        room: &mut Room<'_>,
+        reservation: &mut Reservation<'_>,
         reached: &mut u64,
         scratch: &mut Scratch,
     ) -> Result<usize> {
-        let (meter, stored) = (room.meter, as_u64(input.len()));
         if let Some(length) = self.decoded_len {
-            self.inflate_exactly(input, as_usize(length), options, room, scratch)?;
+            self.inflate_exactly(input, as_usize(length), options, reservation, scratch)?;
             *reached = length;
             return Ok(as_usize(length));
         }
-        let most = meter.block(stored);
+        self.inflate_growing(input, options, reservation, reached, scratch)
+    }
+
+    /// Inflates a stream of unknown length, into memory that grows with the output.
+    fn inflate_growing(
+        &self,
+        input: &Bytes,
+        options: &Options,
+        reservation: &mut Reservation<'_>,
+        reached: &mut u64,
+        scratch: &mut Scratch,
+    ) -> Result<usize> {
+        let meter = reservation.meter;
+        let stored = as_u64(input.len());
+        let max_length = meter.block(stored);
         let helped = scratch.within(options);
         let mut content = self.begin(input, options, scratch)?;
-        // The length is not stored. Memory grows with the output.
+        reservation.adopt();
+        let mut help = Help::with(&mut content, input, &helped, meter);
         let mut filled = 0_usize;
         let mut more = stored.saturating_mul(FIRST_GUESS).max(256);
-        room.adopt();
-        let mut help = Help::with(&mut content, input, &helped, meter);
         loop {
             let length = as_u64(filled)
                 .saturating_add(more)
-                .max(as_u64(room.bytes.len()))
-                .min(most);
-            let mut has_room = room.grow(length, self.what)?;
-            if !has_room && help.end(&mut content) {
-                has_room = room.grow(length, self.what)?;
+                .max(as_u64(reservation.bytes.len()))
+                .min(max_length);
+            let mut has_grown = reservation.grow(length, self.what)?;
+            if !has_grown && help.end(&mut content) {
+                has_grown = reservation.grow(length, self.what)?;
             }
-            if !has_room {
+            if !has_grown {
                 break;
             }
-            let free = room.bytes.get_mut(filled..).unwrap_or_default();
+            let free = reservation.bytes.get_mut(filled..).unwrap_or_default();
             let count = content.read(free);
             *reached = content.produced();
             let count = count.map_err(|fault| self.fault(fault))?;
             let is_full = count == free.len();
             filled = filled.saturating_add(count);
-            if !is_full || as_u64(filled) >= most {
+            if !is_full || as_u64(filled) >= max_length {
                 let end = content.finish();
                 *reached = content.produced();
-                return end.map(|()| filled).map_err(|fault| match fault.kind {
-                    FaultKind::TooLong => meter.exceeded(stored, most.saturating_add(1), self.what),
-                    _ => self.fault(fault),
-                });
+                return match end {
+                    Ok(()) => Ok(filled),
+                    Err(fault) if fault.kind == FaultKind::TooLong => {
+                        Err(meter.exceeded(stored, max_length.saturating_add(1), self.what))
+                    }
+                    Err(fault) => Err(self.fault(fault)),
+                };
             }
-            more = if as_u64(filled) < LARGE {
-                as_u64(filled).max(4096)
-            } else {
-                as_u64(filled) / 4
-            };
+            more = growth(as_u64(filled));
         }
 
-        // Old and new memory do not fit at once: the rest is counted, and then inflated again.
-        let left = most.min(meter.left().saturating_add(room.charge.bytes()));
+        // Old and new memory are not allowed at once: the rest is counted, and then all is inflated again.
+        let held = reservation.charge.bytes();
+        let max_length = max_length.min(meter.left().saturating_add(held));
         let mut buffer = [0; 16 << 10];
         loop {
             let count = content.read(&mut buffer);
             *reached = content.produced();
-            if *reached > left {
-                return Err(meter.exceeded(
-                    stored,
-                    reached.saturating_sub(room.charge.bytes()),
-                    self.what,
-                ));
+            if *reached > max_length {
+                return Err(meter.exceeded(stored, reached.saturating_sub(held), self.what));
             }
             if count.map_err(|fault| self.fault(fault))? < buffer.len() {
                 break;
@@ -269,24 +277,24 @@ impl Block {
         }
         content.finish().map_err(|fault| self.fault(fault))?;
         let length = as_usize(*reached);
-        self.inflate_exactly(input, length, options, room, scratch)?;
+        self.inflate_exactly(input, length, options, reservation, scratch)?;
         Ok(length)
     }
 
-    /// Inflates a stream of a known length, into memory that is taken at once.
+    /// Inflates a stream of a known length, into memory that is allocated at once.
     fn inflate_exactly(
         &self,
         input: &Bytes,
         length: usize,
         options: &Options,
-        room: &mut Room<'_>,
+        reservation: &mut Reservation<'_>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        room.take(as_u64(input.len()), as_u64(length), self.what)?;
+        reservation.replace(as_u64(input.len()), as_u64(length), self.what)?;
         let helped = scratch.within(options);
         let mut content = self.begin(input, options, scratch)?;
-        let _help = Help::with(&mut content, input, &helped, room.meter);
-        let out = room.bytes.get_mut(..length).unwrap_or_default();
+        let _help = Help::with(&mut content, input, &helped, reservation.meter);
+        let out = reservation.bytes.get_mut(..length).unwrap_or_default();
         let count = content.read(out).map_err(|fault| self.fault(fault))?;
         content.finish().map_err(|fault| self.fault(fault))?;
         if count < length {
@@ -334,9 +342,9 @@ impl Block {
 /// The outcome of decoding a block.
 pub(super) struct Attempt {
     pub(super) result: Result<Bytes>,
-    /// The number of bytes that have come out, or would have.
+    /// The number of bytes that were decoded, or would have been.
     pub(super) reached: u64,
-    /// `true` if it failed because of what the call holds already.
+    /// `true` if it failed because of the memory that the call holds already.
     pub(super) is_refused: bool,
 }
 
@@ -354,8 +362,17 @@ pub(crate) fn lzma_into(
     end.map_err(|fault| Error::stream(fault.with_length(Some(as_u64(out.len()))), what))
 }
 
-/// The ratio of content to stream that memory is first taken for.
+/// The assumed ratio of content to stream for the first allocation, if the length is unknown.
 const FIRST_GUESS: u64 = 3;
 
-/// Above this many bytes, memory grows by a quarter instead of doubling: what is not filled is cleared all the same.
+/// Above this many bytes, memory grows by a quarter instead of doubling: bytes that are not filled are cleared anyway.
 const LARGE: u64 = 16 << 20;
+
+/// Returns the number of bytes by which memory grows that has been filled.
+fn growth(filled: u64) -> u64 {
+    if filled < LARGE {
+        filled.max(4096)
+    } else {
+        filled / 4
+    }
+}

@@ -1,4 +1,4 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -18,41 +18,63 @@ use crate::report::Result;
 /// their order, are refused before their memory is taken. The results do not depend on threads; see
 /// [`Parallelism`](crate::Parallelism). Blocks of the same bytes are decoded once, and share memory.
 pub fn decode_all(source: &Source, blocks: &[Block], options: &Options) -> Vec<Result<Bytes>> {
-    type Content = (Range<u64>, Codec, Option<u64>);
-    let content =
-        |block: &Block| -> Content { (block.range.clone(), block.codec, block.decoded_len) };
-    let mut seen = HashSet::new();
-    let is_first: Vec<bool> = blocks
-        .iter()
-        .map(|block| seen.insert(content(block)))
-        .collect();
-    if seen.len() == blocks.len() {
+    let mut known: HashMap<ContentKey, usize> = HashMap::new();
+    // The first block of each content, and for each block the index of its content.
+    let mut firsts: Vec<&Block> = Vec::new();
+    let mut contents = Vec::with_capacity(blocks.len());
+    for block in blocks {
+        let content = *known.entry(ContentKey::of(block)).or_insert(firsts.len());
+        if content == firsts.len() {
+            firsts.push(block);
+        }
+        contents.push(content);
+    }
+    if firsts.len() == blocks.len() {
         return decode_different(source, blocks, options);
     }
-    let firsts = blocks
-        .iter()
-        .zip(is_first)
-        .filter(|(_, is_first)| *is_first);
-    let different: Vec<Block> = firsts.map(|(block, _)| block.clone()).collect();
-    let results = decode_different(source, &different, options);
-    let results: HashMap<Content, Result<Bytes>> =
-        different.iter().map(content).zip(results).collect();
-    let result = |block: &Block| {
-        let result = results.get(&content(block))?.clone();
-        Some(result.map_err(|error| error.of(block.address.clone())))
-    };
-    blocks.iter().filter_map(result).collect()
+
+    let different: Vec<Block> = firsts.into_iter().cloned().collect();
+    let decoded = decode_different(source, &different, options);
+    let mut results = Vec::with_capacity(blocks.len());
+    for (block, content) in blocks.iter().zip(contents) {
+        if let Some(result) = decoded.get(content) {
+            let result = result.clone();
+            results.push(result.map_err(|error| error.of(block.address.clone())));
+        }
+    }
+    results
 }
 
+/// The properties of a block that determine its content.
+#[derive(PartialEq, Eq, Hash)]
+struct ContentKey {
+    range: Range<u64>,
+    codec: Codec,
+    decoded_len: Option<u64>,
+}
+
+impl ContentKey {
+    fn of(block: &Block) -> Self {
+        Self {
+            range: block.range.clone(),
+            codec: block.codec,
+            decoded_len: block.decoded_len,
+        }
+    }
+}
+
+/// Decodes blocks of different bytes.
+///
+/// Blocks are first decoded without regard to each other. The results are then accepted in order, as long as each would
+/// also be the result if the blocks before it had been decoded first. From there on, blocks are decoded one after the other.
 fn decode_different(source: &Source, blocks: &[Block], options: &Options) -> Vec<Result<Bytes>> {
     let mut results = Vec::with_capacity(blocks.len());
     let meter = meter(source, blocks, options);
     for (attempt, block) in in_parallel(source, blocks, options).into_iter().zip(blocks) {
-        // From the first block on whose outcome depends on what is held for others, one comes after the other.
-        let held = attempt
-            .result
-            .as_ref()
-            .map_or(0, |content| size(block, content));
+        let held = match &attempt.result {
+            Ok(content) => size(block, content),
+            Err(_) => 0,
+        };
         if attempt.is_refused
             || attempt.reached > meter.left()
             || meter.work(attempt.reached, block.what).is_err()
@@ -66,8 +88,8 @@ fn decode_different(source: &Source, blocks: &[Block], options: &Options) -> Vec
     for block in blocks.get(results.len()..).unwrap_or_default() {
         results.push(decode(source, block, options, &meter, &mut scratch));
     }
+    let results = results.into_iter();
     results
-        .into_iter()
         .map(|result| result.map_err(|error| source.locate(error)))
         .collect()
 }
@@ -89,28 +111,27 @@ fn decode(
     meter: &Meter,
     scratch: &mut Scratch,
 ) -> Result<Bytes> {
-    let work = |units| {
-        meter
-            .work(units, block.what)
-            .map_err(|error| error.at(block.range.clone()))
-    };
-    work(0)?;
-    let Attempt {
-        result, reached, ..
-    } = attempt(source, block, options, meter, scratch);
-    work(reached)?;
-    result
+    count_work(0, block, meter)?;
+    let attempt = attempt(source, block, options, meter, scratch);
+    count_work(attempt.reached, block, meter)?;
+    attempt.result
+}
+
+fn count_work(units: u64, block: &Block, meter: &Meter) -> Result<()> {
+    meter
+        .work(units, block.what)
+        .map_err(|error| error.at(block.range.clone()))
 }
 
 /// The meter of a call that reads these blocks, as far as the file has them.
 fn meter(source: &Source, blocks: &[Block], options: &Options) -> Meter<'static> {
     let meter = Meter::of_call(&options.limits);
     let len = source.len().ok().flatten().unwrap_or(0);
-    let is_there = |block: &&Block| block.range.end <= len;
-    blocks
-        .iter()
-        .filter(is_there)
-        .for_each(|block| meter.count_read(&block.range));
+    for block in blocks {
+        if block.range.end <= len {
+            meter.count_read(&block.range);
+        }
+    }
     meter
 }
 
@@ -131,7 +152,7 @@ fn attempt(
     }
 }
 
-/// Decodes the blocks on several threads, if that pays; otherwise none.
+/// Decodes the blocks on several threads, if that pays; otherwise none. The blocks after a refused one may be left out.
 #[cfg(feature = "rayon")]
 fn in_parallel(source: &Source, blocks: &[Block], options: &Options) -> Vec<Attempt> {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -139,44 +160,56 @@ fn in_parallel(source: &Source, blocks: &[Block], options: &Options) -> Vec<Atte
     use rayon::prelude::*;
 
     use crate::limits::job;
-    use crate::num::Span;
-    use crate::options::Parallelism;
 
-    /// The minimum number of stored bytes of deflate streams, not counting the largest block, that is worth waking another thread
-    /// for.
-    const PARALLEL: u64 = 256 << 10;
-    /// LZMA takes this many times as long for a stored byte.
-    const LZMA: u64 = 16;
-    let work = blocks.iter().map(|block| {
-        let factor = if matches!(block.codec, Codec::Lzma { .. }) {
-            LZMA
-        } else {
-            1
-        };
-        block.range.length().saturating_mul(factor)
-    });
-    let largest = work.clone().max().unwrap_or(0);
-    let all = work.fold(0_u64, u64::saturating_add);
-    if options.parallelism != Parallelism::Rayon || all.saturating_sub(largest) < PARALLEL {
+    if !pays_off(blocks, options) {
         return Vec::new();
     }
     let meter = meter(source, blocks, options);
-    let is_over = AtomicBool::new(false);
+    let has_refused = AtomicBool::new(false);
     let decode = |scratch: &mut Scratch, block: &Block| {
-        // Blocks after a refused block are decoded again.
-        let attempt = (!is_over.load(Ordering::Relaxed))
-            .then(|| attempt(source, block, options, &meter, scratch))?;
-        is_over.fetch_or(attempt.is_refused, Ordering::Relaxed);
+        // Blocks after a refused block are decoded again anyway.
+        if has_refused.load(Ordering::Relaxed) {
+            return None;
+        }
+        let attempt = attempt(source, block, options, &meter, scratch);
+        has_refused.fetch_or(attempt.is_refused, Ordering::Relaxed);
         Some(attempt)
     };
     let attempts: Vec<Option<Attempt>> = job::in_pool(|job| {
-        let decode = |scratch: &mut Scratch, block: &Block| job.task(|| decode(scratch, block));
         blocks
             .par_iter()
-            .map_init(|| job.task(Scratch::default), decode)
+            .map_init(
+                || job.task(Scratch::default),
+                |scratch, block| job.task(|| decode(scratch, block)),
+            )
             .collect()
     });
     attempts.into_iter().map_while(|attempt| attempt).collect()
+}
+
+/// Returns `true` if the blocks are large enough for several threads. The largest one is not counted: a stream is decoded by
+/// one thread, while the others decode the rest.
+#[cfg(feature = "rayon")]
+fn pays_off(blocks: &[Block], options: &Options) -> bool {
+    use crate::num::Span;
+    use crate::options::Parallelism;
+
+    /// The minimum number of stored bytes of deflate streams that is worth waking another thread for.
+    const MIN_BYTES: u64 = 256 << 10;
+    /// LZMA takes this many times as long for a stored byte.
+    const LZMA_FACTOR: u64 = 16;
+    let mut all = 0_u64;
+    let mut largest = 0;
+    for block in blocks {
+        let factor = match block.codec {
+            Codec::Lzma { .. } => LZMA_FACTOR,
+            _ => 1,
+        };
+        let work = block.range.length().saturating_mul(factor);
+        all = all.saturating_add(work);
+        largest = work.max(largest);
+    }
+    options.parallelism == Parallelism::Rayon && all.saturating_sub(largest) >= MIN_BYTES
 }
 
 #[cfg(not(feature = "rayon"))]

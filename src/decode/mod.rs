@@ -5,7 +5,7 @@ mod content;
 mod decode_all;
 mod help;
 mod reference;
-mod room;
+mod reservation;
 mod scratch;
 mod slot;
 

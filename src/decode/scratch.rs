@@ -22,7 +22,7 @@ pub struct Scratch {
     pub(crate) is_parallel: bool,
 }
 
-/// What a decode works with: the meter that it is charged to, and its working memory.
+/// The context of a decode: the meter that it is charged to, and its working memory.
 pub(crate) struct Context<'a> {
     pub(crate) meter: &'a Meter<'a>,
     pub(crate) scratch: &'a mut Scratch,

@@ -5,12 +5,12 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::bounds::Bounds;
 use super::component::component_to_f32;
-use super::convert::{BLOCK, Converter, Fourth, NotHeld, Work};
+use super::convert_elements::{BLOCK, Buffers, Converter, Fourth, NotHeld};
 use super::dequant::Dequant;
-use super::place::Places;
+use super::interleave::Strided;
 use super::semantic::{AttributeInfo, Semantic};
 use super::vertex_format::VertexFormat;
-use super::write::{WriteResult, into_slice, written};
+use super::write_callback::{WriteResult, into_slice, written};
 use crate::bytes::{Array, Element};
 use crate::limits::job;
 use crate::num::decimal;
@@ -29,12 +29,15 @@ pub struct Attribute {
 
 impl PartialEq for Attribute {
     fn eq(&self, other: &Self) -> bool {
-        let dequant = match (&self.dequant, &other.dequant) {
-            (Some(own), Some(other)) => own.is_same(other),
-            (own, other) => own.is_none() && other.is_none(),
+        let is_same_dequant = match (&self.dequant, &other.dequant) {
+            (Some(dequant), Some(other)) => dequant.is_same(other),
+            (None, None) => true,
+            _ => false,
         };
-        let is_same = dequant && self.semantic == other.semantic && self.format == other.format;
-        is_same && self.bytes == other.bytes
+        is_same_dequant
+            && self.semantic == other.semantic
+            && self.format == other.format
+            && self.bytes == other.bytes
     }
 }
 
@@ -134,8 +137,10 @@ impl Attribute {
     /// `Array<[f32; 3]>` for a format of three `f32`, `Array<[u8; 4]>` for four `u8`, normalized or not.
     #[must_use]
     pub fn array<T: Element>(&self) -> Option<Array<T>> {
-        (T::SHAPE == Some((self.format.scalar, self.format.components)))
-            .then(|| Array::new(self.bytes.clone()))
+        if T::SHAPE != Some((self.format.scalar, self.format.components)) {
+            return None;
+        }
+        Some(Array::new(self.bytes.clone()))
     }
 
     /// The elements of a range of vertices, shared; `None` if the range reaches beyond the end.
@@ -145,13 +150,9 @@ impl Attribute {
             return None;
         }
         let size = self.format.size();
-        let bytes = self
-            .bytes
-            .slice(vertices.start.checked_mul(size)?..vertices.end.checked_mul(size)?);
-        Some(Self {
-            bytes,
-            ..self.clone()
-        })
+        let start = vertices.start.checked_mul(size)?;
+        let end = vertices.end.checked_mul(size)?;
+        Some(self.with_bytes(self.bytes.slice(start..end)))
     }
 
     /// Converts the elements to `[f32; N]`.
@@ -206,15 +207,16 @@ impl Attribute {
         };
         let converter = self.converter(format);
         let per_block = self.per_block(format.size());
-        let mut work = Work::default();
+        let mut buffers = Buffers::default();
         for (block, first) in out.chunks_mut(per_block).zip((0..).step_by(per_block)) {
-            let (count, out) = (block.len(), block.as_flattened_mut().as_mut_bytes());
+            let count = block.len();
+            let out = block.as_flattened_mut().as_mut_bytes();
             self.convert_part(
                 &converter,
                 first,
                 count,
-                Places::packed(out, format.size()),
-                &mut work,
+                Strided::new(out, format.size()),
+                &mut buffers,
             )?;
         }
         Ok(())
@@ -223,7 +225,9 @@ impl Attribute {
     /// Iterates over the elements as [`to_f32`](Self::to_f32) converts them.
     pub fn iter_f32<const N: usize>(&self) -> impl ExactSizeIterator<Item = [f32; N]> + '_ {
         let mut missing = [0.0; N];
-        if let (Some(fourth), Fourth::One) = (missing.get_mut(3), Fourth::of(&self.semantic)) {
+        if Fourth::of(&self.semantic) == Fourth::One
+            && let Some(fourth) = missing.get_mut(3)
+        {
             *fourth = 1.0;
         }
         let convert = move |element: &[u8]| {
@@ -260,7 +264,10 @@ impl Attribute {
                 bounds.add(points.iter().map(|point| point.map(f32::from_ne_bytes)));
             },
         );
-        (!bounds.is_empty()).then_some(bounds)
+        if bounds.is_empty() {
+            return None;
+        }
+        Some(bounds)
     }
 
     /// Converts the attribute for a GPU and writes it piece by piece.
@@ -322,7 +329,7 @@ impl Attribute {
         }
         let per_block = self.per_block(size);
         let mut block = vec![0; per_block.min(self.len()).saturating_mul(size)];
-        let mut work = Work::default();
+        let mut buffers = Buffers::default();
         for first in (0..self.len()).step_by(per_block) {
             goes_on()?;
             let count = per_block.min(self.len().saturating_sub(first));
@@ -333,17 +340,17 @@ impl Attribute {
                 &converter,
                 first,
                 count,
-                Places::packed(out, size),
-                &mut work,
+                Strided::new(out, size),
+                &mut buffers,
             )?;
             let offset = first.saturating_mul(stride);
             if stride == size {
                 written(write(offset, out))?;
             } else {
-                let mut elements = out
-                    .chunks_exact(size.max(1))
-                    .zip((offset..).step_by(stride));
-                elements.try_for_each(|(element, offset)| written(write(offset, element)))?;
+                let offsets = (offset..).step_by(stride);
+                for (element, offset) in out.chunks_exact(size.max(1)).zip(offsets) {
+                    written(write(offset, element))?;
+                }
             }
         }
         Ok(())
@@ -387,8 +394,8 @@ impl Attribute {
         converter: &Converter,
         first: usize,
         count: usize,
-        places: Places<'_>,
-        work: &mut Work,
+        out: Strided<'_>,
+        buffers: &mut Buffers,
     ) -> Result<()> {
         let size = self.format.size();
         let end = first.saturating_add(count).saturating_mul(size);
@@ -396,19 +403,16 @@ impl Attribute {
             .bytes
             .get(first.saturating_mul(size)..end)
             .unwrap_or_default();
-        converter
-            .convert(elements, places, work)
-            .map_err(|NotHeld { component, value }| {
-                let vertex = component
-                    .checked_div(converter.components())
-                    .unwrap_or(0)
-                    .saturating_add(first);
-                let error = self.error("number of a vertex attribute");
-                let expected = format!("one that {} can hold", converter.target());
-                error
-                    .expected(expected)
-                    .found(format_args!("{value} at vertex {}", decimal(vertex)))
-            })
+        let Err(not_held) = converter.convert(elements, out, buffers) else {
+            return Ok(());
+        };
+        let NotHeld { component, value } = not_held;
+        let in_block = component.checked_div(converter.components()).unwrap_or(0);
+        let vertex = decimal(in_block.saturating_add(first));
+        let error = self.error("number of a vertex attribute");
+        Err(error
+            .expected(format!("one that {} can hold", converter.target()))
+            .found(format_args!("{value} at vertex {vertex}")))
     }
 
     /// An error about this attribute.

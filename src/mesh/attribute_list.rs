@@ -67,9 +67,10 @@ impl Attributes {
     }
 
     fn info(&self, index: usize) -> Result<&AttributeInfo> {
-        let infos = self.list.as_slice();
-        let absent = || Error::new(ErrorKind::OutOfRange, "attribute").found(index);
-        infos.get(index).ok_or_else(absent)
+        match self.list.as_slice().get(index) {
+            Some(info) => Ok(info),
+            None => Err(Error::new(ErrorKind::OutOfRange, "attribute").found(index)),
+        }
     }
 }
 
@@ -77,7 +78,7 @@ impl Attributes {
 #[derive(Clone, Debug)]
 pub(crate) struct AttributeList {
     infos: Arc<[AttributeInfo]>,
-    /// The places of all, by meaning; of equal ones, as they stand.
+    /// The indices of all attributes, sorted by meaning; equal ones are in the order of the file.
     sorted: Arc<[usize]>,
 }
 
@@ -100,17 +101,17 @@ impl AttributeList {
     pub(super) fn find(&self, semantic: &Semantic) -> Option<usize> {
         let first = self
             .sorted
-            .partition_point(|place| meaning(&self.infos, *place) < Some(semantic));
-        let place = *self.sorted.get(first)?;
-        self.infos
-            .get(place)
-            .is_some_and(|info| info.semantic == *semantic)
-            .then_some(place)
+            .partition_point(|index| meaning(&self.infos, *index) < Some(semantic));
+        let index = *self.sorted.get(first)?;
+        if meaning(&self.infos, index) != Some(semantic) {
+            return None;
+        }
+        Some(index)
     }
 }
 
-fn meaning(infos: &[AttributeInfo], place: usize) -> Option<&Semantic> {
-    infos.get(place).map(|info| &info.semantic)
+fn meaning(infos: &[AttributeInfo], index: usize) -> Option<&Semantic> {
+    infos.get(index).map(|info| &info.semantic)
 }
 
 #[cfg(test)]

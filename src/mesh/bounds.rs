@@ -19,9 +19,9 @@
 #[non_exhaustive]
 #[repr(C)]
 pub struct Bounds {
-    /// The least x, y and z.
+    /// The minimum x, y and z.
     pub min: [f32; 3],
-    /// The greatest x, y and z.
+    /// The maximum x, y and z.
     pub max: [f32; 3],
 }
 
@@ -59,14 +59,14 @@ impl Bounds {
         if self.is_empty() || other.is_empty() {
             return if self.is_empty() { other } else { self };
         }
-        let each = |a: [f32; 3], b: [f32; 3], pick: fn(f32, f32) -> f32| {
-            let ([a0, a1, a2], [b0, b1, b2]) = (a, b);
-            [pick(a0, b0), pick(a1, b1), pick(a2, b2)]
-        };
-        Self {
-            min: each(self.min, other.min, f32::min),
-            max: each(self.max, other.max, f32::max),
+        let mut union = self;
+        for (min, other) in union.min.iter_mut().zip(other.min) {
+            *min = min.min(other);
         }
+        for (max, other) in union.max.iter_mut().zip(other.max) {
+            *max = max.max(other);
+        }
+        union
     }
 
     /// Returns `true` if the box contains no point: on some axis, the minimum is not at most the maximum.
@@ -78,7 +78,7 @@ impl Bounds {
     }
 }
 
-/// The box with no point in it: the least are infinity, the greatest minus infinity. [`union`](Bounds::union) with it
+/// The box with no point in it: the minima are infinity, the maxima minus infinity. [`union`](Bounds::union) with it
 /// changes nothing.
 impl Default for Bounds {
     fn default() -> Self {

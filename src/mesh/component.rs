@@ -36,7 +36,7 @@ pub(crate) fn component_to_f64(scalar: Scalar, component: &[u8]) -> f64 {
     }
 }
 
-/// The greatest integer of a type; 1 of floats.
+/// The maximum integer of a type, which stands for 1; 1 for floats.
 fn largest(scalar: Scalar) -> f64 {
     match scalar {
         Scalar::U8 => u8::MAX.into(),

@@ -16,23 +16,22 @@ pub struct Dequant {
 impl Dequant {
     /// Returns `true` if all numbers have the same bits, or are NaN in both.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let numbers = |this: &Self| this.scale.into_iter().chain(this.offset);
-        numbers(self)
-            .zip(numbers(other))
-            .all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan())
+        let pairs = self.scale.iter().zip(&other.scale);
+        let mut pairs = pairs.chain(self.offset.iter().zip(&other.offset));
+        pairs.all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan())
     }
-}
 
-impl Dequant {
     /// The dequantization for components between `min` and `max`.
     pub(crate) fn of_domain<const N: usize>(min: [f32; N], max: [f32; N]) -> Self {
         let mut dequant = Self {
             scale: [1.0; 4],
             offset: [0.0; 4],
         };
-        let components = dequant.scale.iter_mut().zip(&mut dequant.offset);
-        for ((scale, offset), (min, max)) in components.zip(min.into_iter().zip(max)) {
-            (*scale, *offset) = (max - min, min);
+        for (scale, (min, max)) in dequant.scale.iter_mut().zip(min.iter().zip(max)) {
+            *scale = max - min;
+        }
+        for (offset, min) in dequant.offset.iter_mut().zip(min) {
+            *offset = min;
         }
         dequant
     }

@@ -1,30 +1,35 @@
-//! Vertices in a layout, gathered from arrays: mesh after mesh, in memory that is used again.
+//! Vertices in a layout, gathered from arrays: mesh after mesh, in reused memory.
 
 use std::ops::Range;
 
 use zerocopy::IntoBytes;
 
-use super::convert::{BLOCK, Converter, Fourth, NotHeld, Work};
-use super::layout::{DIRECT_BLOCK, LayoutAttribute, VertexLayout, followers};
-use super::place::{Places, place};
+use super::convert_elements::{BLOCK, Buffers, Converter, Fourth, NotHeld};
+use super::interleave::{Strided, WriteOnly, interleave};
+use super::layout::{LayoutAttribute, VertexLayout};
 use super::semantic::Semantic;
 use super::vertex_format::VertexFormat;
-use super::write::sized;
-use super::write_only::WriteOnly;
+use super::vertex_writer::{
+    DIRECT_BLOCK, default_element, may_overrun, vertices_per_block, without_default,
+};
+use super::write_callback::sized;
 use crate::limits::job;
 use crate::num::decimal;
 use crate::report::{Error, ErrorKind, Result};
 
-/// A layout that vertices are written in. It is checked.
+/// A checked layout, in which the vertices of many meshes are written.
 #[derive(Clone)]
 pub(crate) struct Gather {
+    /// In the order of their offsets.
     columns: Vec<Column>,
     stride: usize,
+    /// `true` if there are bytes between attributes.
     has_gaps: bool,
     /// The number of vertices in a block.
-    block: usize,
+    per_block: usize,
+    /// The stored elements of a block.
     elements: Vec<[f32; 3]>,
-    work: Work,
+    buffers: Buffers,
 }
 
 /// An attribute of the layout.
@@ -34,8 +39,7 @@ struct Column {
     converter: Converter,
     /// The elements of a block of a mesh without the attribute.
     default: Option<Vec<u8>>,
-    /// `true` if the next column overwrites the 4 bytes after each element.
-    is_followed: bool,
+    may_overrun: bool,
 }
 
 /// A number in the byte order of files. It needs no call of a function of zerocopy, which programs rarely optimize in debug builds.
@@ -49,45 +53,31 @@ impl Gather {
         layout.check()?;
         let mut attributes: Vec<&LayoutAttribute> = layout.attributes().iter().collect();
         attributes.sort_by_key(|attribute| attribute.offset);
-        let converter = |to: &LayoutAttribute| {
-            Converter::new(
-                VertexFormat::FLOAT32X3,
-                to.format,
-                None,
-                Fourth::of(&to.semantic),
-            )
-        };
-        let is_copy = |to: &&LayoutAttribute| converter(to).is_copy();
-        let bytes = if attributes.iter().all(is_copy) {
-            DIRECT_BLOCK
-        } else {
-            BLOCK
-        };
-        let block = bytes.checked_div(layout.stride()).unwrap_or(0).max(1);
-        let followers = followers(attributes.iter().copied());
-        let column = |(to, is_followed): (&LayoutAttribute, bool)| {
-            let default = to.default.map(|default| to.element(default)).transpose()?;
-            let default = default.map(|element| element.repeat(block));
-            Ok(Column {
-                to: to.clone(),
+        let are_copies = attributes.iter().all(|to| converter(to).is_copy());
+        let bytes = if are_copies { DIRECT_BLOCK } else { BLOCK };
+        let per_block = vertices_per_block(bytes, layout.stride());
+
+        let mut columns = Vec::with_capacity(attributes.len());
+        for (index, to) in attributes.iter().enumerate() {
+            let default = match to.default {
+                Some(value) => Some(default_element(to, value)?.repeat(per_block)),
+                None => None,
+            };
+            let next = attributes.get(index.saturating_add(1)).copied();
+            columns.push(Column {
+                to: (*to).clone(),
                 converter: converter(to),
                 default,
-                is_followed,
-            })
-        };
-        let columns = attributes
-            .into_iter()
-            .zip(followers)
-            .map(column)
-            .collect::<Result<_>>()?;
-        let (stride, has_gaps) = (layout.stride(), layout.has_gaps());
+                may_overrun: may_overrun(to, next),
+            });
+        }
         Ok(Self {
             columns,
-            stride,
-            has_gaps,
-            block,
+            stride: layout.stride(),
+            has_gaps: layout.has_gaps(),
+            per_block,
             elements: Vec::new(),
-            work: Work::default(),
+            buffers: Buffers::default(),
         })
     }
 
@@ -96,7 +86,8 @@ impl Gather {
         self.columns.iter().map(|column| &column.to.semantic)
     }
 
-    /// Writes `count` vertices. `add` adds the elements of some vertices, numbers as [`stored`]; it returns `false` if the mesh does not have the attribute.
+    /// Writes `count` vertices. `add` adds the elements of a range of vertices, numbers as [`stored`]; it returns `false`
+    /// if the mesh does not have the attribute.
     ///
     /// Nothing of `out` is read.
     pub(crate) fn write(
@@ -105,62 +96,71 @@ impl Gather {
         out: &mut [u8],
         add: impl Fn(&Semantic, Range<usize>, &mut Vec<[f32; 3]>) -> Result<bool>,
     ) -> Result<()> {
-        let Self {
-            columns,
-            stride,
-            has_gaps,
-            block,
-            elements,
-            work,
-        } = self;
-        let out = WriteOnly::of(sized(out, count.saturating_mul(*stride))?);
-        let blocks = out.chunks_mut(block.saturating_mul(*stride).max(1));
-        for (first, vertices) in (0_usize..).step_by(*block).zip(blocks) {
+        let out = WriteOnly::of(sized(out, count.saturating_mul(self.stride))?);
+        let blocks = out.chunks_mut(self.per_block.saturating_mul(self.stride).max(1));
+        for (first, vertices) in (0_usize..).step_by(self.per_block).zip(blocks) {
             job::check("vertices")?;
-            if *has_gaps {
+            if self.has_gaps {
                 WriteOnly::clear(vertices);
             }
-            let count = vertices.len().checked_div(*stride).unwrap_or(0);
-            for Column {
-                to,
-                converter,
-                default,
-                is_followed,
-            } in columns.iter()
-            {
-                let out = vertices.get_mut(to.offset..).unwrap_or_default();
-                let places = Places {
-                    out,
-                    stride: *stride,
-                    is_followed: *is_followed,
+            let count = vertices.len().checked_div(self.stride).unwrap_or(0);
+            let range = first..first.saturating_add(count);
+            for column in &self.columns {
+                let out = Strided {
+                    out: vertices.get_mut(column.to.offset..).unwrap_or_default(),
+                    stride: self.stride,
+                    may_overrun: column.may_overrun,
                 };
-                elements.clear();
-                if add(&to.semantic, first..first.saturating_add(count), elements)? {
-                    let converted = converter.convert(elements.as_bytes(), places, work);
-                    converted.map_err(|NotHeld { component, value }| {
-                        let vertex = component.checked_div(converter.components()).unwrap_or(0);
-                        let vertex = decimal(vertex.saturating_add(first));
-                        let error =
-                            Error::new(ErrorKind::OutOfRange, "number of a vertex attribute");
-                        let expected = format!("one that {} can hold", to.format);
-                        error
-                            .expected(expected)
-                            .found(format_args!("{value} at vertex {vertex}"))
-                    })?;
-                    continue;
+                self.elements.clear();
+                if add(&column.to.semantic, range.clone(), &mut self.elements)? {
+                    let elements = self.elements.as_bytes();
+                    let converted = column.converter.convert(elements, out, &mut self.buffers);
+                    converted.map_err(|not_held| column.not_held(not_held, first))?;
+                } else {
+                    column.write_default(count, out)?;
                 }
-                let size = to.format.size();
-                let same = default
-                    .as_ref()
-                    .and_then(|same| same.get(..count.saturating_mul(size)));
-                let same = same.ok_or_else(|| {
-                    let error = Error::new(ErrorKind::Mismatch, "mesh and vertex layout");
-                    let expected = format!("the attribute {}, which has no default", to.semantic);
-                    error.expected(expected).found("none")
-                })?;
-                place(same, size, size, &[], places);
             }
         }
         Ok(())
     }
+}
+
+impl Column {
+    /// The error for a number that the layout's format cannot hold, in a block that begins at the vertex `first`.
+    fn not_held(&self, not_held: NotHeld, first: usize) -> Error {
+        let NotHeld { component, value } = not_held;
+        let in_block = component
+            .checked_div(self.converter.components())
+            .unwrap_or(0);
+        let vertex = decimal(in_block.saturating_add(first));
+        let error = Error::new(ErrorKind::OutOfRange, "number of a vertex attribute");
+        error
+            .expected(format!("one that {} can hold", self.to.format))
+            .found(format_args!("{value} at vertex {vertex}"))
+    }
+
+    /// Writes the default to `count` vertices.
+    fn write_default(&self, count: usize, out: Strided<'_>) -> Result<()> {
+        let size = self.to.format.size();
+        let elements = match &self.default {
+            Some(block) => block.get(..count.saturating_mul(size)),
+            None => None,
+        };
+        let Some(elements) = elements else {
+            let error = Error::new(ErrorKind::Mismatch, "mesh and vertex layout");
+            return Err(without_default(error, &self.to));
+        };
+        interleave(elements, size, size, &[], out);
+        Ok(())
+    }
+}
+
+/// The conversion of gathered elements to an attribute of the layout.
+fn converter(to: &LayoutAttribute) -> Converter {
+    Converter::new(
+        VertexFormat::FLOAT32X3,
+        to.format,
+        None,
+        Fourth::of(&to.semantic),
+    )
 }

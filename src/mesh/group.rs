@@ -20,16 +20,17 @@ impl MeshView {
     /// If triangles of several materials alternate, there are many runs: [`by_material`](Self::by_material) has one for
     /// each material. A mesh without triangles has none. [`group`](Self::group) makes a mesh of one of them.
     pub fn groups(&self) -> impl Iterator<Item = MaterialGroup> + '_ {
-        let mut start = 0_usize;
-        (0..).map_while(move |index| {
-            let (material, triangles) = self.materials().run_at(start, self.triangle_count())?;
-            start = triangles.end;
-            Some(MaterialGroup::new(
-                index,
-                material,
-                triangles.clone(),
-                self.indices().corners(triangles),
-            ))
+        let mut next_index = 0_usize;
+        let mut next_triangle = 0_usize;
+        std::iter::from_fn(move || {
+            let index = next_index;
+            let (material, triangles) = self
+                .materials()
+                .run_at(next_triangle, self.triangle_count())?;
+            next_index = next_index.saturating_add(1);
+            next_triangle = triangles.end;
+            let corners = self.indices().corners(triangles.clone());
+            Some(MaterialGroup::new(index, material, triangles, corners))
         })
     }
 
@@ -44,25 +45,23 @@ impl MeshView {
         let Some(materials) = self.material_ids() else {
             return Ok(self.clone());
         };
-        if materials
-            .as_slice()
-            .is_sorted_by_key(|material| material.get())
-        {
+        let stored = materials.as_slice();
+        if stored.is_sorted_by_key(|material| material.get()) {
             return Ok(self.clone());
         }
-        // For each triangle, its material and its corners: as they are sorted, with half of them next to them, and as arrays.
+        // 16 bytes for each triangle to sort, half as many for the merges of the sort, and 16 in the new arrays.
         let memory = as_u64(self.triangle_count()).saturating_mul(16 + 8 + 16);
-        let spent = self.meter().take(memory, "triangles by material").map(drop);
-        spent.map_err(|error| self.place().locate(error))?;
+        let meter = self.meter();
+        if let Err(error) = meter.take(memory, "triangles by material") {
+            return Err(self.place().locate(error));
+        }
         let mut triangles: Vec<(u32, [u32; 3])> =
             materials.iter().zip(self.indices().triangles()).collect();
         triangles.sort_by_key(|(material, _)| *material);
         let (materials, corners): (Vec<u32>, Vec<[u32; 3]>) = triangles.into_iter().unzip();
         let indices = Indices::new(Array::from_vec(corners.into_flattened()), 0);
-        Ok(self
-            .clone()
-            .with_indices(indices)
-            .with_material_ids(Array::from_vec(materials)))
+        let view = self.clone().with_indices(indices);
+        Ok(view.with_material_ids(Array::from_vec(materials)))
     }
 
     /// The mesh of one material group: its triangles, and the vertices that they use, each once, in the order of this mesh.
@@ -93,33 +92,31 @@ impl MeshView {
     /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the mesh has no such group, and [`LimitExceeded`](ErrorKind::LimitExceeded)
     /// if the limits leave no memory for the new indices.
     pub fn group(&self, index: usize) -> Result<Self> {
-        let part = self.part(index).map_err(|error| self.place().locate(error));
-        part.map_err(|error| self.locate(error))
+        self.try_group(index)
+            .map_err(|error| self.locate(self.place().locate(error)))
     }
 
-    fn part(&self, index: usize) -> Result<Self> {
+    fn try_group(&self, index: usize) -> Result<Self> {
         let meter = self.meter();
         let starts = self.materials().starts(self.triangle_count(), &meter)?;
-        let run = starts
-            .get(index)
-            .and_then(|start| self.materials().run_at(*start, self.triangle_count()));
-        let (material, triangles) = run.ok_or_else(|| {
+        let run = match starts.get(index) {
+            Some(start) => self.materials().run_at(*start, self.triangle_count()),
+            None => None,
+        };
+        let Some((material, triangles)) = run else {
             let error = Error::new(ErrorKind::OutOfRange, "material group");
-            error
-                .expected(format!("{}, the number of groups", less_than(starts.len())))
-                .found(index)
-        })?;
-        let corners = || self.indices().corners(triangles.clone());
-        let count = as_u64(triangles.len()).saturating_mul(3);
-        let used = UsedVertices::of(corners(), count, count.saturating_mul(4), &meter)?;
+            let expected = format!("{}, the number of groups", less_than(starts.len()));
+            return Err(error.expected(expected).found(index));
+        };
+
         let view = self.clone().with_material_id(material);
-        if used.vertices.len() == self.vertex_count() {
+        let corners = self.indices().corners(triangles.clone());
+        let count = as_u64(triangles.len()).saturating_mul(3);
+        let UsedVertices { vertices, indices } =
+            UsedVertices::of(corners, count, count.saturating_mul(4), &meter)?;
+        if vertices.len() == self.vertex_count() {
             return Ok(view.with_indices(self.indices().slice(triangles)));
         }
-        let (vertices, indices) = (
-            used.vertices,
-            Indices::new(Array::from_vec(used.indices), 0),
-        );
         let vertex_count = vertices.len();
         let compacted = Compacted {
             of: self.stored().clone(),
@@ -128,7 +125,7 @@ impl MeshView {
         let attributes = Attributes::new(self.stored().list().clone(), compacted);
         Ok(view
             .with_vertices(vertex_count, attributes)
-            .with_indices(indices))
+            .with_indices(Indices::new(Array::from_vec(indices), 0)))
     }
 }
 
@@ -145,26 +142,27 @@ impl LoadAttribute for Compacted {
     }
 
     fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
-        let compacted = |whole: &Attribute| {
-            let stored = as_u64(whole.as_bytes().len());
-            let size = info.format.size();
-            let needed = as_u64(self.vertices.len()).saturating_mul(as_u64(size));
-            let mut out: Vec<u8> = meter.vec(stored, needed, "attribute of a group")?;
-            for (place, vertex) in out.chunks_exact_mut(size.max(1)).zip(self.vertices.iter()) {
-                let start = as_usize(*vertex).saturating_mul(size);
-                let element = whole
-                    .as_bytes()
-                    .get(start..start.saturating_add(size))
-                    .ok_or_else(|| {
-                        let error = Error::new(ErrorKind::Malformed, "attribute of a mesh");
-                        error
-                            .expected(format!("an element for vertex {}", decimal(vertex)))
-                            .found(whole.len())
-                    })?;
-                place.copy_from_slice(element);
-            }
-            Ok(whole.with_bytes(out.into()))
-        };
-        self.of.load_converted(index, meter, compacted)
+        self.of.load_converted(index, meter, |whole| {
+            self.compact(whole, info.format.size(), meter)
+        })
+    }
+}
+
+impl Compacted {
+    /// The elements of these vertices, of `size` bytes each.
+    fn compact(&self, whole: &Attribute, size: usize, meter: &Meter) -> Result<Attribute> {
+        let bytes = whole.as_bytes();
+        let needed = as_u64(self.vertices.len()).saturating_mul(as_u64(size));
+        let mut out: Vec<u8> = meter.vec(as_u64(bytes.len()), needed, "attribute of a group")?;
+        for (element, vertex) in out.chunks_exact_mut(size.max(1)).zip(self.vertices.iter()) {
+            let start = as_usize(*vertex).saturating_mul(size);
+            let Some(stored) = bytes.get(start..start.saturating_add(size)) else {
+                let error = Error::new(ErrorKind::Malformed, "attribute of a mesh");
+                let expected = format!("an element for vertex {}", decimal(vertex));
+                return Err(error.expected(expected).found(whole.len()));
+            };
+            element.copy_from_slice(stored);
+        }
+        Ok(whole.with_bytes(out.into()))
     }
 }

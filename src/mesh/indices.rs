@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use zerocopy::{FromZeros, little_endian as le};
 
-use super::write::{WriteResult, into_slice, written};
+use super::write_callback::{WriteResult, into_slice, written};
 use crate::bytes::{Array, Element};
 use crate::limits::{Meter, job};
 use crate::num::as_u64;
@@ -96,27 +96,26 @@ impl Indices {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = u32> + DoubleEndedIterator + '_ {
         let (narrow, wide) = self.slices();
         let base = self.base;
-        OneOf(
-            narrow.iter().map(|i| i.get().into()),
-            wide.iter().map(move |i| i.get().wrapping_sub(base)),
-        )
+        OneOf {
+            a: narrow.iter().map(|index| index.get().into()),
+            b: wide.iter().map(move |index| index.get().wrapping_sub(base)),
+        }
     }
 
     /// The triangles: three indices each.
     pub fn triangles(&self) -> impl ExactSizeIterator<Item = [u32; 3]> + '_ {
         let (narrow, wide) = self.slices();
         let base = self.base;
-        let narrow = narrow
-            .as_chunks::<3>()
-            .0
-            .iter()
-            .map(|c| c.map(|i| u32::from(i.get())));
-        let wide = wide
-            .as_chunks::<3>()
-            .0
-            .iter()
-            .map(move |c| c.map(|i| i.get().wrapping_sub(base)));
-        OneOf(narrow, wide)
+        let (narrow, _) = narrow.as_chunks::<3>();
+        let (wide, _) = wide.as_chunks::<3>();
+        OneOf {
+            a: narrow
+                .iter()
+                .map(|corners| corners.map(|index| u32::from(index.get()))),
+            b: wide
+                .iter()
+                .map(move |corners| corners.map(|index| index.get().wrapping_sub(base))),
+        }
     }
 
     /// A copy of the indices.
@@ -184,38 +183,34 @@ impl Indices {
         let corners = triangles.start.saturating_mul(3)..triangles.end.saturating_mul(3);
         let (narrow, wide) = self.slices();
         let base = self.base;
-        let narrow = narrow
-            .get(corners.clone())
-            .unwrap_or_default()
-            .iter()
-            .map(|i| u32::from(i.get()));
-        narrow.chain(
-            wide.get(corners)
-                .unwrap_or_default()
-                .iter()
-                .map(move |i| i.get().wrapping_sub(base)),
-        )
+        let narrow = narrow.get(corners.clone()).unwrap_or_default();
+        let wide = wide.get(corners).unwrap_or_default();
+        let narrow = narrow.iter().map(|index| u32::from(index.get()));
+        narrow.chain(wide.iter().map(move |index| index.get().wrapping_sub(base)))
     }
 
     /// The narrowest format that holds every index. Scans all indices if they are stored wide.
     ///
-    /// 65,535 does not count as one of 16 bits: where primitive restart is on, which WebGL cannot switch off, it ends a
+    /// 65,535 does not count as an index of 16 bits: with primitive restart, which WebGL cannot switch off, it ends a
     /// primitive.
     #[must_use]
     pub fn narrowest(&self) -> IndexFormat {
         const RESTART: u32 = 0xffff;
         let (narrow, wide) = self.slices();
-        let base = self.base;
-        // All bits together are no less than the greatest, and vectors find them faster.
-        let look = |(all, ends): (u32, bool), index: u32| (all | index, ends | (index == RESTART));
-        let seen = narrow
-            .iter()
-            .fold((0, false), |seen, index| look(seen, index.get().into()));
-        let (all, ends) = wide.iter().fold(seen, |seen, index| {
-            look(seen, index.get().wrapping_sub(base))
-        });
-        let is_narrow = all <= RESTART && !ends;
-        if is_narrow {
+        // The union of all bits needs as many bits as the maximum, and vectors compute it faster.
+        let mut all_bits = 0;
+        let mut has_restart = false;
+        for index in narrow {
+            let index = u32::from(index.get());
+            all_bits |= index;
+            has_restart |= index == RESTART;
+        }
+        for index in wide {
+            let index = index.get().wrapping_sub(self.base);
+            all_bits |= index;
+            has_restart |= index == RESTART;
+        }
+        if all_bits <= RESTART && !has_restart {
             IndexFormat::Uint16
         } else {
             IndexFormat::Uint32
@@ -292,47 +287,23 @@ impl Indices {
         }
         const INDICES: usize = 4096;
         let (narrow, wide) = self.slices();
-        let base = self.base;
         let mut chunk = Vec::with_capacity(INDICES.min(self.len()).saturating_mul(format.size()));
         let mut offset = 0_usize;
-        let mut flush = |chunk: &mut Vec<u8>| {
-            job::check("indices")?;
-            written(write(offset, chunk))?;
-            offset = offset.saturating_add(chunk.len());
-            Ok::<(), Error>(())
-        };
+        // One of the two slices is empty.
         for indices in narrow.chunks(INDICES) {
-            match format {
-                IndexFormat::Uint16 => {
-                    append(indices, &mut chunk, |index| index.get().to_ne_bytes())
-                }
-                IndexFormat::Uint32 => append(indices, &mut chunk, |index| {
-                    u32::from(index.get()).to_ne_bytes()
-                }),
-            }
-            flush(&mut chunk)?;
+            convert_narrow(indices, format, &mut chunk);
+            job::check("indices")?;
+            written(write(offset, &chunk))?;
+            offset = offset.saturating_add(chunk.len());
         }
         for indices in wide.chunks(INDICES) {
-            let number = |index: &le::U32| index.get().wrapping_sub(base);
-            match format {
-                IndexFormat::Uint16 => {
-                    if !are_held {
-                        check_narrow(indices, number)?;
-                    }
-                    append(indices, &mut chunk, |index| {
-                        #[expect(
-                            clippy::cast_possible_truncation,
-                            reason = "checked, or known to fit"
-                        )]
-                        let narrow = number(index) as u16;
-                        narrow.to_ne_bytes()
-                    });
-                }
-                IndexFormat::Uint32 => {
-                    append(indices, &mut chunk, |index| number(index).to_ne_bytes())
-                }
+            if format == IndexFormat::Uint16 && !are_held {
+                check_narrow(indices, self.base)?;
             }
-            flush(&mut chunk)?;
+            convert_wide(indices, self.base, format, &mut chunk);
+            job::check("indices")?;
+            written(write(offset, &chunk))?;
+            offset = offset.saturating_add(chunk.len());
         }
         Ok(())
     }
@@ -353,57 +324,87 @@ fn reversed<T: Element + FromZeros>(indices: &Array<T>, meter: &Meter) -> Result
         indices.len_u64(),
         "triangles",
     )?;
-    out.iter_mut()
-        .zip(indices.iter())
-        .for_each(|(place, index)| *place = index);
-    out.as_chunks_mut::<3>()
-        .0
-        .iter_mut()
-        .for_each(|[_, second, third]| std::mem::swap(second, third));
+    for (copy, index) in out.iter_mut().zip(indices.iter()) {
+        *copy = index;
+    }
+    let (triangles, _) = out.as_chunks_mut::<3>();
+    for [_, second, third] in triangles {
+        std::mem::swap(second, third);
+    }
     Ok(Array::from_vec(out))
 }
 
-/// Checks that indices fit 16 bits.
-fn check_narrow(indices: &[le::U32], number: impl Fn(&le::U32) -> u32) -> Result<()> {
-    let all = indices.iter().fold(0, |all, index| all | number(index));
-    if u16::try_from(all).is_ok() {
-        return Ok(());
-    }
-    let found = indices
-        .iter()
-        .map(number)
-        .find(|index| *index > u16::MAX.into());
-    let error = Error::new(ErrorKind::OutOfRange, "index").expected("at most 65,535");
-    Err(error.found(found.unwrap_or(all)))
+/// Returns `true` if two corners of a triangle are one vertex.
+pub(crate) fn is_degenerate<T: PartialEq>([a, b, c]: [T; 3]) -> bool {
+    a == b || b == c || c == a
 }
 
-fn append<T, const N: usize>(indices: &[T], out: &mut Vec<u8>, bytes: impl Fn(&T) -> [u8; N]) {
+/// Checks that indices of 32 bits, from which `base` is subtracted, fit 16 bits.
+fn check_narrow(indices: &[le::U32], base: u32) -> Result<()> {
+    let mut all_bits = 0;
+    for index in indices {
+        all_bits |= index.get().wrapping_sub(base);
+    }
+    if u16::try_from(all_bits).is_ok() {
+        return Ok(());
+    }
+    let mut indices = indices.iter().map(|index| index.get().wrapping_sub(base));
+    let found = indices.find(|index| *index > u16::MAX.into());
+    let error = Error::new(ErrorKind::OutOfRange, "index").expected("at most 65,535");
+    Err(error.found(found.unwrap_or(all_bits)))
+}
+
+/// Writes indices of 16 bits in a format.
+fn convert_narrow(indices: &[le::U16], format: IndexFormat, out: &mut Vec<u8>) {
+    match format {
+        IndexFormat::Uint16 => convert(indices, out, |index| index.get().to_ne_bytes()),
+        IndexFormat::Uint32 => convert(indices, out, |index| u32::from(index.get()).to_ne_bytes()),
+    }
+}
+
+/// Writes indices of 32 bits, from which `base` is subtracted, in a format that holds them.
+fn convert_wide(indices: &[le::U32], base: u32, format: IndexFormat, out: &mut Vec<u8>) {
+    match format {
+        IndexFormat::Uint16 => convert(indices, out, |index| {
+            #[expect(clippy::cast_possible_truncation, reason = "checked, or known to fit")]
+            let narrow = index.get().wrapping_sub(base) as u16;
+            narrow.to_ne_bytes()
+        }),
+        IndexFormat::Uint32 => convert(indices, out, |index| {
+            index.get().wrapping_sub(base).to_ne_bytes()
+        }),
+    }
+}
+
+fn convert<T, const N: usize>(indices: &[T], out: &mut Vec<u8>, to_bytes: impl Fn(&T) -> [u8; N]) {
     out.resize(indices.len().saturating_mul(N), 0);
-    out.as_chunks_mut::<N>()
-        .0
-        .iter_mut()
-        .zip(indices)
-        .for_each(|(out, index)| *out = bytes(index));
+    let (out, _) = out.as_chunks_mut::<N>();
+    for (bytes, index) in out.iter_mut().zip(indices) {
+        *bytes = to_bytes(index);
+    }
 }
 
 /// One of two iterators: the other has no elements.
-struct OneOf<A, B>(A, B);
+struct OneOf<A, B> {
+    a: A,
+    b: B,
+}
 
 impl<T, A: ExactSizeIterator<Item = T>, B: ExactSizeIterator<Item = T>> Iterator for OneOf<A, B> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.0.next().or_else(|| self.1.next())
+        self.a.next().or_else(|| self.b.next())
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let len = self.0.len().saturating_add(self.1.len());
+        let len = self.a.len().saturating_add(self.b.len());
         (len, Some(len))
     }
 
     fn fold<R, F: FnMut(R, T) -> R>(self, init: R, mut f: F) -> R {
-        let first = self.0.fold(init, &mut f);
-        self.1.fold(first, f)
+        let first = self.a.fold(init, &mut f);
+        self.b.fold(first, f)
     }
 }
 
@@ -418,6 +419,6 @@ where
     B: ExactSizeIterator<Item = T> + DoubleEndedIterator,
 {
     fn next_back(&mut self) -> Option<T> {
-        self.1.next_back().or_else(|| self.0.next_back())
+        self.b.next_back().or_else(|| self.a.next_back())
     }
 }

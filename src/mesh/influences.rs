@@ -30,66 +30,108 @@ pub struct Influences {
     pub dropped: u64,
 }
 
-/// The most joints that move a vertex.
-const MOST: usize = 4;
+/// The maximum number of joints that move a vertex.
+const MAX_JOINTS: usize = 4;
 
-/// The most components of a stored vertex that are read. No writer stores more than eight.
-const LANES: usize = 16;
+/// The maximum number of components of a stored vertex that are read. No writer stores more than eight.
+const MAX_STORED: usize = 16;
 
 impl MeshView {
     /// The joints of each vertex as programs draw them, of a skeleton of `joint_count` joints; `None` if the mesh has no joints
     /// or no weights.
     ///
-    /// Files have weights in many forms, and shaders draw all of them differently: a vertex without weights becomes the origin,
-    /// and a vertex whose weights have the sum 1/2 is drawn half way to the origin. These rules give one form that each program draws alike:
+    /// Files have weights in many forms, and shaders draw all of them differently: a vertex without weights becomes the
+    /// origin, and a vertex whose weights have the sum 1/2 is drawn half way to the origin. These rules give one form that
+    /// each program draws alike:
     ///
     /// * Weights that are negative, NaN or infinite count as 0. Weights of the same joint are added.
     /// * A joint that does not exist is the last one in a Second Life mesh, as in the viewer. In other files it moves nothing.
-    /// * Of more than four joints, those with the greatest weights stay; of equal ones, the first.
+    /// * If there are more than four joints, the four largest weights stay; of equal weights, the first.
     /// * Weights are scaled to the sum 1, as glTF asks and the viewer of Second Life does.
     /// * A vertex without weights follows the joint `joint_count`, which the caller adds if [`Influences::resting`] is not 0: it
-    ///   rests, so that the vertex keeps its stored place, in the bind shape.
+    ///   rests, so that the vertex keeps its stored position, in the bind shape.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`attribute`](Self::attribute), and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the limits
     /// leave no memory.
     pub fn influences(&self, joint_count: u16) -> Result<Option<Influences>> {
-        let (joints, weights) = (
-            self.attribute(&Semantic::Joints(0))?,
-            self.attribute(&Semantic::Weights(0))?,
-        );
+        let joints = self.attribute(&Semantic::Joints(0))?;
+        let weights = self.attribute(&Semantic::Weights(0))?;
         let (Some(joints), Some(weights)) = (joints, weights) else {
             return Ok(None);
         };
         let memory = as_u64(self.vertex_count()).saturating_mul(24);
-        let taken = self
-            .meter()
-            .take(memory, "influences of vertices")
-            .map(drop);
-        taken.map_err(|error| self.place().locate(error))?;
+        let meter = self.meter();
+        if let Err(error) = meter.take(memory, "influences of vertices") {
+            return Err(self.place().locate(error));
+        }
         let clamps = self.place().format == Format::SlMesh;
         let mut out = Influences::default();
         out.joints.reserve_exact(self.vertex_count());
         out.weights.reserve_exact(self.vertex_count());
         // Components that are not stored are 0.
-        for (joints, weights) in joints.iter_f32::<LANES>().zip(weights.iter_f32::<LANES>()) {
+        let joints = joints.iter_f32::<MAX_STORED>();
+        let weights = weights.iter_f32::<MAX_STORED>();
+        for (joints, weights) in joints.zip(weights) {
             out.add(&joints, &weights, joint_count, clamps);
         }
         Ok(Some(out))
     }
 }
 
+/// A joint that moves a vertex, and its weight.
+#[derive(Clone, Copy, Default)]
+struct Influence {
+    joint: u16,
+    weight: f64,
+}
+
+/// The influences of one vertex, each joint once.
+#[derive(Default)]
+struct VertexInfluences {
+    list: [Influence; MAX_STORED],
+    count: usize,
+}
+
+impl VertexInfluences {
+    /// Adds to the weight of a joint.
+    fn add(&mut self, joint: u16, weight: f64) {
+        let mut used = self.list.iter_mut().take(self.count);
+        if let Some(known) = used.find(|influence| influence.joint == joint) {
+            known.weight += weight;
+        } else if let Some(free) = self.list.get_mut(self.count) {
+            *free = Influence { joint, weight };
+            self.count = self.count.saturating_add(1);
+        }
+    }
+
+    /// Sorts by weight, in descending order.
+    ///
+    /// An insertion sort keeps the order of equal weights, and adds little to the modules for browsers.
+    fn sort(&mut self) {
+        for end in 1..self.count {
+            for index in (1..=end).rev() {
+                let before = index.saturating_sub(1);
+                match self.list.get(before..=index) {
+                    Some([a, b]) if a.weight < b.weight => self.list.swap(before, index),
+                    _ => break,
+                }
+            }
+        }
+    }
+}
+
 impl Influences {
     /// Adds a vertex.
     fn add(&mut self, joints: &[f32], weights: &[f32], joint_count: u16, clamps: bool) {
-        let mut all = [(0_u16, 0.0_f64); LANES];
-        let mut used = 0;
+        let mut influences = VertexInfluences::default();
         for (joint, weight) in joints.iter().zip(weights) {
-            self.not_finite = self
-                .not_finite
-                .saturating_add(u64::from(!weight.is_finite()));
-            if !(weight.is_finite() && *weight > 0.0) {
+            if !weight.is_finite() {
+                self.not_finite = self.not_finite.saturating_add(1);
+                continue;
+            }
+            if *weight <= 0.0 {
                 continue;
             }
             #[expect(
@@ -97,59 +139,69 @@ impl Influences {
                 clippy::cast_sign_loss,
                 reason = "saturates"
             )]
-            let mut joint = *joint as u16;
-            if joint >= joint_count {
-                let last = joint_count.checked_sub(1).filter(|_| clamps);
-                let count = if last.is_some() {
-                    &mut self.clamped
-                } else {
-                    &mut self.beyond
-                };
-                *count = count.saturating_add(1);
-                let Some(last) = last else { continue };
-                joint = last;
-            }
-            let known = all.iter_mut().take(used).find(|(other, _)| *other == joint);
-            if let Some((_, sum)) = known {
-                *sum += f64::from(*weight);
-            } else if let Some(free) = all.get_mut(used) {
-                *free = (joint, f64::from(*weight));
-                used = used.saturating_add(1);
+            let joint = *joint as u16;
+            if let Some(joint) = self.existing_joint(joint, joint_count, clamps) {
+                influences.add(joint, f64::from(*weight));
             }
         }
-        if used > MOST {
-            // An insertion sort keeps the order of equal weights, and adds little to the modules for browsers.
-            for end in 1..used {
-                for at in (1..=end).rev() {
-                    let before = at.saturating_sub(1);
-                    match all.get(before..=at) {
-                        Some([(_, a), (_, b)]) if a < b => all.swap(before, at),
-                        _ => break,
-                    }
-                }
-            }
-            self.dropped = self
-                .dropped
-                .saturating_add(as_u64(used.saturating_sub(MOST)));
+        if influences.count > MAX_JOINTS {
+            influences.sort();
+            let dropped = as_u64(influences.count.saturating_sub(MAX_JOINTS));
+            self.dropped = self.dropped.saturating_add(dropped);
         }
-        let mut four = [(joint_count, 0.0); MOST];
-        four.iter_mut().zip(all).for_each(|(to, from)| *to = from);
-        let sum: f64 = four.iter().map(|(_, weight)| weight).sum();
-        if used == 0 {
+
+        let mut four = [Influence::default(); MAX_JOINTS];
+        for (to, from) in four.iter_mut().zip(influences.list) {
+            *to = from;
+        }
+        let sum: f64 = four.iter().map(|influence| influence.weight).sum();
+        if influences.count == 0 {
             self.resting = self.resting.saturating_add(1);
-            four = [(joint_count, 1.0), (0, 0.0), (0, 0.0), (0, 0.0)];
+            if let Some(first) = four.first_mut() {
+                *first = Influence {
+                    joint: joint_count,
+                    weight: 1.0,
+                };
+            }
         } else if (sum - 1.0).abs() > f64::from(f32::EPSILON) {
             self.scaled = self.scaled.saturating_add(1);
-            four.iter_mut().for_each(|(_, weight)| *weight /= sum);
+            for influence in &mut four {
+                influence.weight /= sum;
+            }
         }
+
         #[expect(
             clippy::cast_possible_truncation,
             reason = "the nearest float is meant"
         )]
-        let four = four.map(|(joint, weight)| (joint, weight as f32));
-        self.joints
-            .push(four.map(|(joint, weight)| if weight > 0.0 { joint } else { 0 }));
-        self.weights.push(four.map(|(_, weight)| weight));
+        let weights = four.map(|influence| influence.weight as f32);
+        let mut joints = four.map(|influence| influence.joint);
+        for (joint, weight) in joints.iter_mut().zip(weights) {
+            // A weight may be so small that it is rounded to 0.
+            let is_used = weight > 0.0;
+            if !is_used {
+                *joint = 0;
+            }
+        }
+        self.joints.push(joints);
+        self.weights.push(weights);
+    }
+
+    /// The joint itself if it exists, or the last one if it `clamps`; otherwise `None`, and the weight is counted.
+    fn existing_joint(&mut self, joint: u16, joint_count: u16, clamps: bool) -> Option<u16> {
+        if joint < joint_count {
+            return Some(joint);
+        }
+        match joint_count.checked_sub(1) {
+            Some(last) if clamps => {
+                self.clamped = self.clamped.saturating_add(1);
+                Some(last)
+            }
+            _ => {
+                self.beyond = self.beyond.saturating_add(1);
+                None
+            }
+        }
     }
 }
 

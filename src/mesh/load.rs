@@ -39,7 +39,8 @@ impl MeshView {
     /// [`NeedBytes`](ErrorKind::NeedBytes) for the bytes of all attributes.
     pub fn load(&self) -> Result<Self> {
         let meter = self.meter();
-        let (stored, list) = (self.stored(), self.stored().list());
+        let stored = self.stored();
+        let list = stored.list();
         let mut attributes = Vec::with_capacity(list.as_slice().len());
         let mut missing = None;
         for index in 0..list.as_slice().len() {
@@ -56,14 +57,12 @@ impl MeshView {
         if let Some(error) = missing {
             return Err(self.locate(error));
         }
-        let loaded = Attributes::new(
-            list.clone(),
-            Loaded {
-                attributes,
-                limits: stored.limits(),
-            },
-        );
-        Ok(self.clone().with_vertices(self.vertex_count(), loaded))
+        let loaded = Loaded {
+            attributes,
+            limits: stored.limits(),
+        };
+        let attributes = Attributes::new(list.clone(), loaded);
+        Ok(self.clone().with_vertices(self.vertex_count(), attributes))
     }
 }
 

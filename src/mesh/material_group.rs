@@ -23,17 +23,18 @@ impl MaterialGroup {
         triangles: Range<usize>,
         corners: impl Iterator<Item = u32>,
     ) -> Self {
-        let bounds = corners.fold(None, |bounds: Option<(u32, u32)>, corner| {
-            Some(bounds.map_or((corner, corner), |(least, most)| {
-                (least.min(corner), most.max(corner))
-            }))
-        });
-        let vertices = bounds.map_or(0..0, |(least, most)| least..most.saturating_add(1));
+        let mut start = u32::MAX;
+        let mut end = 0;
+        for corner in corners {
+            start = start.min(corner);
+            end = end.max(corner.saturating_add(1));
+        }
         Self {
             index,
             material,
             triangles,
-            vertices,
+            // Without corners, `start` is more than `end`.
+            vertices: start.min(end)..end,
         }
     }
 }

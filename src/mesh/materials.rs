@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use zerocopy::little_endian::U32;
+
 use crate::bytes::Array;
 use crate::limits::Meter;
 use crate::num::{as_u64, size_u64};
@@ -66,22 +68,20 @@ impl Materials {
         if let Some(starts) = starts.get() {
             return Ok(starts);
         }
-        let runs = || materials.as_slice().chunk_by(|a, b| a == b).map(<[_]>::len);
-        let count = runs().count();
-        meter
-            .take(
-                as_u64(count).saturating_mul(size_u64::<usize>()),
-                "groups of a mesh",
-            )?
-            .keep();
-        let list = || {
-            let (mut list, mut start) = (Vec::with_capacity(count), 0_usize);
-            for run in runs() {
-                list.push(start);
-                start = start.saturating_add(run);
-            }
-            list
-        };
-        Ok(starts.get_or_init(list))
+        let runs = materials.as_slice().chunk_by(|a, b| a == b);
+        let memory = as_u64(runs.clone().count()).saturating_mul(size_u64::<usize>());
+        meter.take(memory, "groups of a mesh")?.keep();
+        Ok(starts.get_or_init(|| starts_of(runs)))
     }
+}
+
+/// The first triangle of each run.
+fn starts_of<'a>(runs: impl Iterator<Item = &'a [U32]> + Clone) -> Vec<usize> {
+    let mut starts = Vec::with_capacity(runs.clone().count());
+    let mut start = 0_usize;
+    for run in runs {
+        starts.push(start);
+        start = start.saturating_add(run.len());
+    }
+    starts
 }

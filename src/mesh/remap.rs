@@ -5,6 +5,9 @@ use crate::limits::job;
 use crate::num::{as_u64, decimal, less_than};
 use crate::report::{Address, Error, ErrorKind, Result};
 
+/// The end of a list of vertices.
+const NONE: u32 = u32::MAX;
+
 /// One index buffer for a mesh that stores an index for each attribute.
 ///
 /// CGeo and TMF store, for each corner of a triangle, an index into the positions, another into the normals, and so on;
@@ -57,10 +60,10 @@ impl VertexRemap {
     pub fn new(streams: &[&[u32]], counts: &[usize]) -> Result<Self> {
         check(streams, counts)?;
         let (indices, firsts) = number(streams)?;
-        let sources = streams
-            .iter()
-            .map(|stream| gather(stream, &firsts))
-            .collect();
+        let mut sources = Vec::with_capacity(streams.len());
+        for stream in streams {
+            sources.push(gather(stream, &firsts));
+        }
         Ok(Self {
             indices,
             sources,
@@ -84,25 +87,22 @@ impl VertexRemap {
         let corners = check(streams, counts)?;
         if materials.len().checked_mul(3) != Some(corners) {
             let error = Error::new(ErrorKind::Mismatch, "materials of a vertex remap");
-            return Err(error.expected("one for three corners").found(format_args!(
-                "{} for {}",
-                decimal(materials.len()),
-                decimal(corners)
-            )));
+            let found = format!("{} for {}", decimal(materials.len()), decimal(corners));
+            return Err(error.expected("one for three corners").found(found));
         }
-        let material = |triangle: u32| materials.get(at(triangle)).copied().unwrap_or(0);
-        let mut triangles: Vec<u32> =
-            (0..u32::try_from(materials.len()).unwrap_or(u32::MAX)).collect();
-        triangles.sort_by_key(|triangle| material(*triangle));
-        let ordered: Vec<Vec<u32>> = streams
-            .iter()
-            .map(|stream| by_triangle(stream, &triangles))
-            .collect();
+        let triangle_count = u32::try_from(materials.len()).unwrap_or(u32::MAX);
+        let mut triangles: Vec<u32> = (0..triangle_count).collect();
+        // A stable sort: triangles of one material stay in their order.
+        triangles.sort_by_key(|triangle| material_of(*triangle, materials));
+        let mut ordered = Vec::with_capacity(streams.len());
+        for stream in streams {
+            ordered.push(by_triangle(stream, &triangles));
+        }
         let streams: Vec<&[u32]> = ordered.iter().map(Vec::as_slice).collect();
-        let mut this = Self::new(&streams, counts)?;
-        this.groups = groups(&triangles, &this.indices, material);
-        this.triangles = Some(triangles);
-        Ok(this)
+        let mut remap = Self::new(&streams, counts)?;
+        remap.groups = groups(&triangles, &remap.indices, materials);
+        remap.triangles = Some(triangles);
+        Ok(remap)
     }
 
     /// A remap without corners: each of these elements is a vertex.
@@ -119,36 +119,32 @@ impl VertexRemap {
 
     /// Returns the maximum memory that making a remap needs, in bytes, for `corners` corners and attributes of `counts` elements.
     pub(crate) fn most_memory(corners: u64, counts: &[usize]) -> u64 {
-        // Two numbers of each corner, the first corner and a link of each vertex, both of them in old and in new memory
-        // where they outgrow a half; a table as long as the elements of the first attribute, or as the vertices that are
-        // distinguished; then the elements of each vertex.
-        const EACH: u64 = 4 + 4 + (4 + size_of::<Chained>() as u64) * 3 / 2;
-        let first = counts
-            .first()
-            .map_or(0, |count| as_u64(*count))
-            .min(effort(corners));
-        let table = if counts.len() > 2 {
-            first.max(corners)
-        } else {
-            first
-        };
-        let sources = corners.saturating_mul(as_u64(counts.len()));
-        let numbers = corners
-            .saturating_mul(EACH)
+        // For each corner: its numbers of two passes, and the first corner and the link of a vertex. The latter two are in
+        // old and in new memory when they outgrow a half.
+        const PER_CORNER: u64 = 4 + 4 + (4 + size_of::<Chained>() as u64) * 3 / 2;
+        let first = counts.first().copied().unwrap_or(0);
+        // A table has an entry for each element of the first attribute. After a first pass, it has one for each vertex
+        // that is distinguished: at most one for each corner.
+        let mut table = as_u64(first).min(max_steps(corners));
+        if counts.len() > 2 {
+            table = table.max(corners);
+        }
+        let numbering = corners
+            .saturating_mul(PER_CORNER)
             .saturating_add(table.saturating_mul(4));
-        numbers
+        let sources = corners.saturating_mul(as_u64(counts.len()));
+        numbering
             .max(corners.saturating_mul(8))
             .saturating_add(sources.saturating_mul(4))
     }
 
     /// The memory of the remap in bytes.
     pub(crate) fn memory(&self) -> u64 {
-        let sources = self.sources.iter().fold(0, |sum: u64, source| {
-            sum.saturating_add(as_u64(source.len()))
-        });
-        sources
-            .saturating_add(as_u64(self.indices.len()))
-            .saturating_mul(4)
+        let mut numbers = as_u64(self.indices.len());
+        for sources in &self.sources {
+            numbers = numbers.saturating_add(as_u64(sources.len()));
+        }
+        numbers.saturating_mul(4)
     }
 
     /// The number of vertices.
@@ -193,10 +189,8 @@ impl VertexRemap {
     ///
     /// Returns the errors of [`gather_into`](Self::gather_into).
     pub fn gather<T: Copy>(&self, attribute: usize, elements: &[T]) -> Result<Vec<T>> {
-        Ok(gather(
-            elements,
-            self.checked_sources(attribute, elements.len())?,
-        ))
+        let sources = self.checked_sources(attribute, elements.len())?;
+        Ok(gather(elements, sources))
     }
 
     /// An attribute of all vertices, out of the elements of the file, into `out`, which has an element for each vertex.
@@ -214,9 +208,8 @@ impl VertexRemap {
         let sources = self.checked_sources(attribute, elements.len())?;
         if out.len() != sources.len() {
             let error = Error::new(ErrorKind::OutOfRange, "length of the output");
-            return Err(error
-                .expected(format!("{} vertices", decimal(sources.len())))
-                .found(out.len()));
+            let expected = format!("{} vertices", decimal(sources.len()));
+            return Err(error.expected(expected).found(out.len()));
         }
         for (out, source) in out.iter_mut().zip(sources) {
             if let Some(element) = elements.get(at(*source)) {
@@ -242,49 +235,47 @@ impl VertexRemap {
     }
 }
 
-/// A remap that is made in one pass over the corners, piece by piece: what [`VertexRemap::new`] makes of their streams.
+/// Builder of the remap that [`VertexRemap::new`] returns, in one pass over the corners, piece by piece.
 ///
-/// For up to four attributes it takes no more memory than `new` and copies of the streams.
+/// A hash table with chaining: the bucket of a corner is its position, and all vertices of one position are in a list. For
+/// up to four attributes it needs no more memory than `new` and copies of the streams.
 pub(crate) struct CornerRemap<const N: usize> {
     counts: [usize; N],
     corner_count: usize,
-    /// For each position, the vertex that was made last.
+    /// For each position, the head of its list: the vertex that was made last.
     heads: Vec<u32>,
     vertices: Vec<Vertex<N>>,
     indices: Vec<u32>,
-    /// The remaining number of steps from vertex to vertex.
-    effort: u64,
+    /// The number of steps from vertex to vertex that are left.
+    steps_left: u64,
 }
 
 /// A vertex in the list of vertices that share a position.
 struct Vertex<const N: usize> {
+    /// The next vertex of the list.
     next: u32,
     /// The element of each attribute, the position first.
     sources: [u32; N],
 }
 
 impl<const N: usize> CornerRemap<N> {
-    const NONE: u32 = u32::MAX;
-
     /// Makes a builder for `counts` elements of each attribute, positions first; `None` for numbers that [`VertexRemap::new`]
     /// treats in another way.
     pub(crate) fn new(counts: [usize; N], corner_count: usize) -> Option<Self> {
         u32::try_from(corner_count).ok()?;
-        let effort = effort(as_u64(corner_count));
-        let buckets = counts
-            .first()
-            .copied()
-            .filter(|count| as_u64(*count) <= effort)?;
-        let heads = vec![Self::NONE; buckets];
-        // Most vertices have several corners.
-        let vertices = Vec::with_capacity(corner_count.div_ceil(4));
+        let max_steps = max_steps(as_u64(corner_count));
+        let buckets = *counts.first()?;
+        if as_u64(buckets) > max_steps {
+            return None;
+        }
         Some(Self {
             counts,
             corner_count,
-            heads,
-            vertices,
+            heads: vec![NONE; buckets],
+            // Most vertices have several corners.
+            vertices: Vec::with_capacity(corner_count.div_ceil(4)),
             indices: Vec::with_capacity(corner_count),
-            effort,
+            steps_left: max_steps,
         })
     }
 
@@ -293,28 +284,26 @@ impl<const N: usize> CornerRemap<N> {
     /// Returns `None` if [`VertexRemap::new`] would return an error, or if it would sort the vertices because too many share a
     /// position.
     pub(crate) fn add(&mut self, corners: &[[u32; N]]) -> Option<()> {
-        let is_wrong = |corner: &[u32; N]| {
-            corner
-                .iter()
-                .zip(&self.counts)
-                .any(|(i, count)| at(*i) >= *count)
-        };
-        if corners.iter().any(is_wrong) {
-            return None;
+        for corner in corners {
+            for (index, count) in corner.iter().zip(&self.counts) {
+                if at(*index) >= *count {
+                    return None;
+                }
+            }
         }
         self.load(corners);
         for corner in corners {
             let head = self.heads.get_mut(at(*corner.first()?))?;
             let mut number = *head;
-            while let Some(vertex) = self
-                .vertices
-                .get(at(number))
-                .filter(|vertex| vertex.sources != *corner)
-            {
+            // The list ends with `NONE`, which no vertex has as its number.
+            while let Some(vertex) = self.vertices.get(at(number)) {
+                if vertex.sources == *corner {
+                    break;
+                }
                 number = vertex.next;
-                self.effort = self.effort.checked_sub(1)?;
+                self.steps_left = self.steps_left.checked_sub(1)?;
             }
-            if number == Self::NONE {
+            if number == NONE {
                 let count = self.vertices.len();
                 number = u32::try_from(count).ok()?;
                 if count == self.vertices.capacity() {
@@ -333,46 +322,48 @@ impl<const N: usize> CornerRemap<N> {
         Some(())
     }
 
-    /// Loads into the cache what [`add`](Self::add) is going to read. Here nothing depends on a comparison, so that the
-    /// processor waits for many places at once: where triangles are in no order, the pass takes a third to a half of the time.
+    /// Loads the memory that [`add`](Self::add) is going to read into the cache. Nothing here depends on a comparison, so
+    /// that the processor has many loads in flight at once. If the triangles are in no order, the whole pass then takes a
+    /// third to a half of the time.
     fn load(&self, corners: &[[u32; N]]) {
-        let heads = corners
-            .iter()
-            .filter_map(|corner| self.heads.get(at(*corner.first()?)));
-        let vertices =
-            heads.map(|head| self.vertices.get(at(*head)).map_or(0, |vertex| vertex.next));
-        std::hint::black_box(vertices.fold(0, |all, next| all ^ next));
+        let mut all = 0;
+        for corner in corners {
+            let head = corner.first().and_then(|index| self.heads.get(at(*index)));
+            let Some(head) = head else { continue };
+            if let Some(vertex) = self.vertices.get(at(*head)) {
+                all ^= vertex.next;
+            }
+        }
+        // Without a use of the values, the compiler would remove the loads.
+        std::hint::black_box(all);
     }
 
     pub(crate) fn finish(self) -> VertexRemap {
         drop(self.heads);
-        let source = |attribute: usize| {
-            let sources = self
-                .vertices
-                .iter()
-                .map(|vertex| vertex.sources.get(attribute).copied());
-            sources.map(|source| source.unwrap_or(0)).collect()
-        };
-        let sources = (0..N).map(source).collect();
-        let counts = self.counts.to_vec();
+        let mut sources = Vec::with_capacity(N);
+        for attribute in 0..N {
+            let of_vertices = self.vertices.iter().map(|vertex| &vertex.sources);
+            let of_attribute =
+                of_vertices.map(|sources| sources.get(attribute).copied().unwrap_or(0));
+            sources.push(of_attribute.collect());
+        }
         VertexRemap {
             indices: self.indices,
             sources,
-            counts,
+            counts: self.counts.to_vec(),
             groups: Vec::new(),
             triangles: None,
         }
     }
 }
 
-/// The number of corners, where streams are of one length and every index is in range.
+/// Returns the number of corners. Checks that the streams have one length, and that every index is in range.
 fn check(streams: &[&[u32]], counts: &[usize]) -> Result<usize> {
     let corners = streams.first().map_or(0, |stream| stream.len());
     if streams.len() != counts.len() {
         let error = Error::new(ErrorKind::Mismatch, "streams of a vertex remap");
-        return Err(error
-            .expected(format!("a count for each of {}", streams.len()))
-            .found(counts.len()));
+        let expected = format!("a count for each of {}", streams.len());
+        return Err(error.expected(expected).found(counts.len()));
     }
     if u32::try_from(corners).is_err() {
         let error = Error::new(ErrorKind::LimitExceeded, "corners of a vertex remap");
@@ -382,18 +373,19 @@ fn check(streams: &[&[u32]], counts: &[usize]) -> Result<usize> {
         let address = Address::field("streams").index(attribute);
         if stream.len() != corners {
             let error = Error::new(ErrorKind::Mismatch, "streams of a vertex remap").of(address);
-            return Err(error
-                .expected(format!("{} corners", decimal(corners)))
-                .found(stream.len()));
+            let expected = format!("{} corners", decimal(corners));
+            return Err(error.expected(expected).found(stream.len()));
         }
-        let greatest = stream.iter().copied().max();
-        if greatest.is_some_and(|greatest| at(greatest) >= *count) {
-            let mut wrong = (0_u64..)
-                .zip(*stream)
-                .filter(|(_, index)| at(**index) >= *count);
-            let (corner, index) = wrong.next().unwrap_or((0, &0));
-            let error =
-                Error::new(ErrorKind::OutOfRange, "index of a corner").of(address.index(corner));
+        // The maximum of all is faster than a search that may end early.
+        let Some(maximum) = stream.iter().max() else {
+            continue;
+        };
+        if at(*maximum) >= *count {
+            let first = stream.iter().position(|index| at(*index) >= *count);
+            let corner = first.unwrap_or(0);
+            let index = stream.get(corner).copied().unwrap_or(0);
+            let error = Error::new(ErrorKind::OutOfRange, "index of a corner");
+            let error = error.of(address.index(as_u64(corner)));
             return Err(error.expected(less_than(count)).found(index));
         }
     }
@@ -402,8 +394,8 @@ fn check(streams: &[&[u32]], counts: &[usize]) -> Result<usize> {
 
 /// The vertex of each corner, and the first corner of each vertex.
 ///
-/// Streams are processed one after the other: the vertices distinguished so far, and the next stream, make pairs that are numbered
-/// again.
+/// Streams are processed one after the other: the vertices distinguished so far and the next stream make pairs, which are
+/// numbered again.
 fn number(streams: &[&[u32]]) -> Result<(Vec<u32>, Vec<u32>)> {
     let Some((first, rest)) = streams.split_first() else {
         return Ok(Default::default());
@@ -411,25 +403,24 @@ fn number(streams: &[&[u32]]) -> Result<(Vec<u32>, Vec<u32>)> {
     let mut ids = first.to_vec();
     let mut firsts = Vec::new();
     // A single stream is paired with itself, which numbers it by first use.
-    for stream in if rest.is_empty() { streams } else { rest } {
+    let others = if rest.is_empty() { streams } else { rest };
+    for stream in others {
         job::check("vertex remap")?;
         (ids, firsts) = chain(&ids, stream).unwrap_or_else(|| sort(&ids, stream));
     }
     Ok((ids, firsts))
 }
 
-/// Numbers pairs in the order of their first use; `None` if the number of pairs that share their first part is so large that
-/// searching for each would take too long.
+/// Numbers pairs in the order of their first use, by a hash table with chaining whose buckets are the first parts; `None`
+/// if the chains of pairs with the same first part are so long that searching them would take too long.
 fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
-    const NONE: u32 = u32::MAX;
-    let buckets = ids
-        .iter()
-        .copied()
-        .max()
-        .map_or(0, |greatest| at(greatest).saturating_add(1));
-    let mut effort = effort(as_u64(ids.len()));
-    // A few corners with great numbers do not deserve a table.
-    if as_u64(buckets) > effort {
+    let buckets = match ids.iter().max() {
+        Some(maximum) => at(*maximum).saturating_add(1),
+        None => 0,
+    };
+    let mut steps_left = max_steps(as_u64(ids.len()));
+    // For a few corners with large numbers, a table is not worth its memory.
+    if as_u64(buckets) > steps_left {
         return None;
     }
     let mut heads = vec![NONE; buckets];
@@ -441,12 +432,13 @@ fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
     for (corner, (id, other)) in (0..).zip(ids.iter().zip(stream)) {
         let head = heads.get_mut(at(*id))?;
         let mut number = *head;
-        while let Some(vertex) = chained
-            .get(at(number))
-            .filter(|vertex| vertex.other != *other)
-        {
+        // The list ends with `NONE`, which no vertex has as its number.
+        while let Some(vertex) = chained.get(at(number)) {
+            if vertex.other == *other {
+                break;
+            }
             number = vertex.next;
-            effort = effort.checked_sub(1)?;
+            steps_left = steps_left.checked_sub(1)?;
         }
         if number == NONE {
             number = u32::try_from(chained.len()).ok()?;
@@ -469,7 +461,7 @@ fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
 }
 
 /// Returns the maximum size of a table, and the maximum number of steps in chains, for `corners` corners.
-fn effort(corners: u64) -> u64 {
+fn max_steps(corners: u64) -> u64 {
     corners.saturating_mul(8).saturating_add(1024)
 }
 
@@ -481,14 +473,12 @@ struct Chained {
 
 /// Numbers pairs in the order of their first use by sorting, whatever the pairs.
 fn sort(ids: &[u32], stream: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let mut order: Vec<(u32, u32, u32)> = ids
-        .iter()
-        .zip(stream)
-        .zip(0..)
-        .map(|((id, other), corner)| (*id, *other, corner))
-        .collect();
+    let mut order: Vec<(u32, u32, u32)> = Vec::with_capacity(ids.len());
+    for (corner, (id, other)) in (0..).zip(ids.iter().zip(stream)) {
+        order.push((*id, *other, corner));
+    }
     order.sort_unstable();
-    // The first corner of each pair, at the place of every corner that has it.
+    // For each corner, the first corner with the same pair.
     let mut numbers = vec![0; ids.len()];
     for equal in order.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         let first = equal.first().map_or(0, |(_, _, corner)| *corner);
@@ -501,15 +491,15 @@ fn sort(ids: &[u32], stream: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let mut firsts: Vec<u32> = Vec::new();
     for corner in 0..numbers.len() {
         let first = numbers.get(corner).copied().unwrap_or(0);
-        let number = if at(first) == corner {
+        let vertex = if at(first) == corner {
             firsts.push(first);
             u32::try_from(firsts.len().saturating_sub(1)).unwrap_or(u32::MAX)
         } else {
-            // The first corner comes before this one, and has its number.
+            // The first corner comes before this one: its entry is the number of the vertex already.
             numbers.get(at(first)).copied().unwrap_or(0)
         };
-        if let Some(place) = numbers.get_mut(corner) {
-            *place = number;
+        if let Some(number) = numbers.get_mut(corner) {
+            *number = vertex;
         }
     }
     (numbers, firsts)
@@ -517,12 +507,12 @@ fn sort(ids: &[u32], stream: &[u32]) -> (Vec<u32>, Vec<u32>) {
 
 fn gather<T: Copy>(elements: &[T], sources: &[u32]) -> Vec<T> {
     let mut out = Vec::with_capacity(sources.len());
-    // Every source is an index that was checked.
-    out.extend(
-        sources
-            .iter()
-            .filter_map(|source| elements.get(at(*source)).copied()),
-    );
+    for source in sources {
+        // Every source is an index that was checked.
+        if let Some(element) = elements.get(at(*source)) {
+            out.push(*element);
+        }
+    }
     out
 }
 
@@ -531,14 +521,16 @@ fn by_triangle(stream: &[u32], triangles: &[u32]) -> Vec<u32> {
     gather(corners, triangles).into_flattened()
 }
 
-fn groups(triangles: &[u32], indices: &[u32], material: impl Fn(u32) -> u32) -> Vec<MaterialGroup> {
+/// The runs of triangles of one material.
+fn groups(triangles: &[u32], indices: &[u32], materials: &[u32]) -> Vec<MaterialGroup> {
+    let material = |triangle: &u32| material_of(*triangle, materials);
     let (corners, _) = indices.as_chunks::<3>();
     let mut start = 0_usize;
     let mut groups = Vec::new();
-    for run in triangles.chunk_by(|a, b| material(*a) == material(*b)) {
+    for run in triangles.chunk_by(|a, b| material(a) == material(b)) {
         let end = start.saturating_add(run.len());
         let used = corners.get(start..end).unwrap_or_default().as_flattened();
-        let id = run.first().map_or(0, |triangle| material(*triangle));
+        let id = run.first().map_or(0, material);
         groups.push(MaterialGroup::new(
             groups.len(),
             id,
@@ -550,7 +542,11 @@ fn groups(triangles: &[u32], indices: &[u32], material: impl Fn(u32) -> u32) -> 
     groups
 }
 
-/// An index as a place; no slice is as long as the greatest.
+fn material_of(triangle: u32, materials: &[u32]) -> u32 {
+    materials.get(at(triangle)).copied().unwrap_or(0)
+}
+
+/// An index of a slice; `usize::MAX`, which is beyond the end of every slice, if it does not fit.
 fn at(index: u32) -> usize {
     usize::try_from(index).unwrap_or(usize::MAX)
 }

@@ -1,16 +1,16 @@
-//! Searches arrays for values that must not be there.
+//! Searches arrays for invalid values.
 
 use crate::bytes::Scalar;
 use crate::num::as_u64;
 
-/// The first value that must not be there, and the number of such values.
+/// The index of the first invalid value, and the number of invalid values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) first: u64,
     pub(crate) count: u64,
 }
 
-/// Indices that are not less than a count.
+/// Finds indices that are not less than a count.
 pub(crate) fn out_of_range(
     indices: impl Iterator<Item = u32> + Clone,
     count: usize,
@@ -20,40 +20,49 @@ pub(crate) fn out_of_range(
     find(indices, |index| index >= count)
 }
 
-/// Little-endian floats that are infinite or not a number.
+/// Finds little-endian floats that are infinite or NaN: all bits of the exponent are 1.
 pub(crate) fn not_finite(scalar: Scalar, bytes: &[u8]) -> Option<Found> {
     match scalar {
-        Scalar::F16 => lanes(bytes, |lane| u16::from_le_bytes(lane) & 0x7c00 == 0x7c00),
-        Scalar::F64 => lanes(bytes, |lane| !f64::from_le_bytes(lane).is_finite()),
-        _ => lanes(bytes, |lane| {
+        Scalar::F16 => find_in_lanes(bytes, |lane| u16::from_le_bytes(lane) & 0x7c00 == 0x7c00),
+        Scalar::F64 => find_in_lanes(bytes, |lane| !f64::from_le_bytes(lane).is_finite()),
+        _ => find_in_lanes(bytes, |lane| {
             u32::from_le_bytes(lane) & 0x7f80_0000 == 0x7f80_0000
         }),
     }
 }
 
-fn lanes<const N: usize>(bytes: &[u8], is_wrong: impl Fn([u8; N]) -> bool) -> Option<Found> {
+/// Finds invalid values of `N` bytes.
+fn find_in_lanes<const N: usize>(
+    bytes: &[u8],
+    is_invalid: impl Fn([u8; N]) -> bool,
+) -> Option<Found> {
     let (lanes, _) = bytes.as_chunks::<N>();
-    find(lanes.iter().copied(), is_wrong)
+    find(lanes.iter().copied(), is_invalid)
 }
 
 fn find<T>(
     numbers: impl Iterator<Item = T> + Clone,
-    is_wrong: impl Fn(T) -> bool,
+    is_invalid: impl Fn(T) -> bool,
 ) -> Option<Found> {
-    // A first pass that does not look for the place is several times as fast.
-    if !numbers
+    // Almost all arrays are valid: a first pass without an early exit, which is several times as fast, decides that.
+    let any = numbers
         .clone()
-        .fold(false, |wrong, number| wrong | is_wrong(number))
-    {
+        .fold(false, |any, number| any | is_invalid(number));
+    if !any {
         return None;
     }
-    let mut wrong = (0..)
-        .zip(numbers)
-        .filter_map(|(place, number)| is_wrong(number).then_some(place));
-    let first = wrong.next()?;
+
+    let mut first = None;
+    let mut count = 0_u64;
+    for (index, number) in numbers.enumerate() {
+        if is_invalid(number) {
+            first = first.or(Some(as_u64(index)));
+            count = count.saturating_add(1);
+        }
+    }
     Some(Found {
-        first,
-        count: as_u64(wrong.count()).saturating_add(1),
+        first: first?,
+        count,
     })
 }
 

@@ -1,19 +1,20 @@
 //! The images that files name.
 
-/// The endings of images, in the order in which programs look for them.
-const ENDINGS: [&str; 7] = ["png", "jpg", "jpeg", "tga", "webp", "dds", "bmp"];
+/// The extensions of images, in the order in which programs look for them.
+const EXTENSIONS: [&str; 7] = ["png", "jpg", "jpeg", "tga", "webp", "dds", "bmp"];
 
-/// The longest name that is looked for, in bytes: paths of most systems are no longer.
-const LONGEST: usize = 1024;
+/// The maximum length of a name in bytes. Paths of most systems are not longer.
+const MAX_LENGTH: usize = 1024;
 
 /// The paths at which a program should look for an image that a file names, relative to a folder, the best first.
 ///
-/// Names such as `textures\crate.tga` are written on other computers, and by strangers. The paths have slashes, and lead to no
-/// other place than below the folder: absolute names, drives, servers, URLs and `..` count by their last part only, and a
-/// name without a usable last part gives nothing. The name itself comes first, then the same name with the other endings that
-/// game engines try (png, jpg, jpeg, tga, webp, dds, bmp), then both for the last part. A name that has none of these endings gets one.
+/// Names such as `textures\crate.tga` are written on other computers, and by strangers. The paths have slashes, and stay
+/// below the folder: for absolute names, drives, servers, URLs and `..`, only the last part counts, and a name without a
+/// usable last part gives nothing. The name itself comes first, then the same name with the other extensions that game
+/// engines try (png, jpg, jpeg, tga, webp, dds, bmp), then both for the last part. A name that has none of these
+/// extensions gets one.
 ///
-/// Nothing is opened. Whoever opens such a path decides about links, and checks what it finds.
+/// Nothing is opened. A program that opens such a path decides about links, and checks the file that it finds.
 ///
 /// # Examples
 ///
@@ -26,42 +27,57 @@ const LONGEST: usize = 1024;
 /// ```
 #[must_use]
 pub fn texture_paths(name: &str) -> Vec<String> {
-    let is_usable = |part: &str| !matches!(part, "." | "..") && !part.contains([':', '\0']);
-    if name.len() > LONGEST || name.contains(char::is_control) {
+    if name.len() > MAX_LENGTH || name.contains(char::is_control) {
         return Vec::new();
     }
     let parts: Vec<&str> = name.trim().split(['/', '\\']).collect();
-    let Some(last) = parts
-        .last()
-        .copied()
-        .filter(|last| !last.is_empty() && is_usable(last))
-    else {
+    let Some(last) = parts.last().copied() else {
         return Vec::new();
     };
-    let parts = parts.strip_prefix(&["."]).unwrap_or(&parts);
-    let is_below = parts.iter().all(|part| !part.is_empty() && is_usable(part));
-    let whole = is_below.then(|| parts.join("/"));
-    let mut paths: Vec<String> = Vec::new();
-    for path in whole.as_deref().into_iter().chain([last]) {
-        let ending = path
-            .rsplit_once('.')
-            .filter(|(_, ending)| is_ending(ending));
-        let stem = ending.map_or(path, |(stem, _)| stem);
-        let others = ENDINGS.iter().map(|ending| format!("{stem}.{ending}"));
-        let own = ending.map(|_| path.to_owned());
-        for path in own.into_iter().chain(others) {
-            if !paths.contains(&path) {
-                paths.push(path);
-            }
-        }
+    if !is_file_name(last) {
+        return Vec::new();
     }
+
+    let mut paths = Vec::new();
+    // Some programs begin relative paths with `./`.
+    let parts = parts.strip_prefix(&["."]).unwrap_or(&parts);
+    if parts.iter().all(|part| is_file_name(part)) {
+        add_paths(&parts.join("/"), &mut paths);
+    }
+    add_paths(last, &mut paths);
     paths
 }
 
-fn is_ending(text: &str) -> bool {
-    ENDINGS
+/// Returns `true` for the name of a file or folder: not an empty part, which an absolute path begins with, not a step up,
+/// and nothing with the colon of a drive or URL.
+fn is_file_name(part: &str) -> bool {
+    !part.is_empty() && !matches!(part, "." | "..") && !part.contains([':', '\0'])
+}
+
+/// Adds a path and its variants with the other extensions, unless they are listed already.
+fn add_paths(path: &str, paths: &mut Vec<String>) {
+    let mut variants = Vec::with_capacity(EXTENSIONS.len().saturating_add(1));
+    let mut stem = path;
+    if let Some((before, extension)) = path.rsplit_once('.')
+        && is_image_extension(extension)
+    {
+        variants.push(path.to_owned());
+        stem = before;
+    }
+    for extension in EXTENSIONS {
+        variants.push(format!("{stem}.{extension}"));
+    }
+    for variant in variants {
+        if !paths.contains(&variant) {
+            paths.push(variant);
+        }
+    }
+}
+
+fn is_image_extension(text: &str) -> bool {
+    EXTENSIONS
         .iter()
-        .any(|ending| ending.eq_ignore_ascii_case(text))
+        .any(|extension| extension.eq_ignore_ascii_case(text))
 }
 
 #[cfg(test)]

@@ -16,9 +16,8 @@ impl MeshView {
     /// from `from`.
     ///
     /// `from` are the conventions of the file: [`Format::conventions`](crate::Format::conventions) for IQM and Second Life
-    /// meshes. CGeo, OpenCTM and TMF files do not store conventions, so pass the conventions of the program that wrote the file.
-    /// meshes. CGeo, OpenCTM and TMF files do not store conventions, so pass the conventions of the program that wrote the file. A
-    /// convention that is `None` in `to` stays as it is.
+    /// meshes. CGeo, OpenCTM and TMF files do not store conventions, so pass the conventions of the program that wrote the
+    /// file. A convention that is `None` in `to` stays as it is.
     ///
     /// * **Up axis**: positions, normals and tangents are rotated by 90 degrees, see [`Conventions`]. They become `f32`:
     ///   quantized positions are dequantized.
@@ -56,37 +55,29 @@ impl MeshView {
     /// Returns [`Mismatch`](ErrorKind::Mismatch) if `to` has a convention that is `None` in `from`, and
     /// [`LimitExceeded`](ErrorKind::LimitExceeded) if the limits leave no memory for reversed triangles.
     pub fn turned(&self, from: Conventions, to: Conventions) -> Result<Self> {
-        let turned = self
-            .try_turned(from, to)
-            .map_err(|error| self.place().locate(error));
-        turned.map_err(|error| self.locate(error))
+        self.try_turned(from, to)
+            .map_err(|error| self.locate(self.place().locate(error)))
     }
 
     fn try_turned(&self, from: Conventions, to: Conventions) -> Result<Self> {
         let axes = changed("up axis", "up", from.up, to.up)?;
-        let reverses =
-            changed("front face", "front_face", from.front_face, to.front_face)?.is_some();
-        let flips_v = changed("texture origin", "v_origin", from.v_origin, to.v_origin)?.is_some();
+        let front_faces = changed("front face", "front_face", from.front_face, to.front_face)?;
+        let v_origins = changed("texture origin", "v_origin", from.v_origin, to.v_origin)?;
 
-        let turned = Turned {
-            of: self.stored().clone(),
-            axes,
-            flips_v,
-        };
         let mut view = self.clone();
-        if reverses {
+        if front_faces.is_some() {
             view = view.with_indices(self.indices().reversed(&self.meter())?);
         }
-        if axes.is_some() || flips_v {
-            let infos = self
-                .attributes()
-                .iter()
-                .map(|info| turned.info(info))
-                .collect();
-            view = view.with_vertices(
-                self.vertex_count(),
-                Attributes::new(AttributeList::new(infos), turned),
-            );
+        if axes.is_some() || v_origins.is_some() {
+            let turned = Turned {
+                of: self.stored().clone(),
+                axes,
+                flips_v: v_origins.is_some(),
+            };
+            let stored = self.attributes().iter();
+            let infos = stored.map(|info| turned.info(info)).collect();
+            let attributes = Attributes::new(AttributeList::new(infos), turned);
+            view = view.with_vertices(self.vertex_count(), attributes);
         }
         Ok(view)
     }
@@ -101,7 +92,8 @@ fn changed<T: PartialEq>(
 ) -> Result<Option<(T, T)>> {
     match (from, to) {
         (_, None) => Ok(None),
-        (Some(from), Some(to)) => Ok((from != to).then_some((from, to))),
+        (Some(from), Some(to)) if from == to => Ok(None),
+        (Some(from), Some(to)) => Ok(Some((from, to))),
         (None, Some(_)) => {
             let error = Error::new(ErrorKind::Mismatch, "conventions");
             let expected = format!(
@@ -132,21 +124,20 @@ impl Turned {
     fn turn(&self, semantic: &Semantic) -> Option<Turn> {
         match semantic {
             Semantic::Position | Semantic::Normal | Semantic::Tangent => {
-                self.axes.map(|(from, to)| Turn::Rotate(from, to))
+                let (from, to) = self.axes?;
+                Some(Turn::Rotate(from, to))
             }
-            Semantic::TexCoord(_) => self.flips_v.then_some(Turn::FlipV),
+            Semantic::TexCoord(_) if self.flips_v => Some(Turn::FlipV),
             _ => None,
         }
     }
 
     fn info(&self, info: &AttributeInfo) -> AttributeInfo {
-        let format = self
-            .turn(&info.semantic)
-            .map_or(info.format, |turn| turn.format(info.format));
-        AttributeInfo {
-            format,
-            ..info.clone()
+        let mut info = info.clone();
+        if let Some(turn) = self.turn(&info.semantic) {
+            info.format = turn.format(info.format);
         }
+        info
     }
 }
 
@@ -211,6 +202,8 @@ where
         )?
         .keep();
     let mut values = stored.to_f32::<N>();
-    values.iter_mut().for_each(|value| *value = convert(*value));
+    for value in &mut values {
+        *value = convert(*value);
+    }
     Ok(Array::from_vec(values).into_bytes())
 }

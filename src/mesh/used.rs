@@ -1,4 +1,4 @@
-//! The vertices that triangles use: what meshes and groups with their own vertices are made of.
+//! The vertices that triangles use, from which meshes and groups with their own vertices are made.
 
 use std::ops::Range;
 
@@ -23,17 +23,16 @@ impl UsedVertices {
         stored: u64,
         meter: &Meter,
     ) -> Result<Self> {
-        let (first, end) =
-            corners
-                .clone()
-                .fold((u32::MAX, 0), |(first, end): (u32, u32), corner| {
-                    (first.min(corner), end.max(corner.saturating_add(1)))
-                });
-        let range = first..end;
+        let mut start = u32::MAX;
+        let mut end = 0;
+        for corner in corners.clone() {
+            start = start.min(corner);
+            end = end.max(corner.saturating_add(1));
+        }
         // A table of the whole range then takes no more memory than sorting.
-        let is_dense = u64::from(range.end.saturating_sub(range.start)) <= count / 2;
+        let is_dense = u64::from(end.saturating_sub(start)) <= count / 2;
         if is_dense {
-            Self::by_table(corners, &range, count, stored, meter)
+            Self::by_table(corners, &(start..end), count, stored, meter)
         } else {
             Self::by_sorting(corners, count, stored, meter)
         }
@@ -46,33 +45,36 @@ impl UsedVertices {
         stored: u64,
         meter: &Meter,
     ) -> Result<Self> {
-        let place = |corner: u32| as_usize(corner.saturating_sub(range.start));
+        let entry_of = |corner: u32| as_usize(corner.saturating_sub(range.start));
         let span = u64::from(range.end.saturating_sub(range.start));
         // First 1 for each vertex that is used, then its index among these vertices.
         let working = meter.part();
         let mut table: Vec<u32> = working.vec(stored, span, VERTICES)?;
         for corner in corners.clone() {
-            if let Some(used) = table.get_mut(place(corner)) {
-                *used = 1;
+            if let Some(entry) = table.get_mut(entry_of(corner)) {
+                *entry = 1;
             }
         }
-        let used = table
-            .iter()
-            .fold(0_u64, |sum, used| sum.saturating_add((*used).into()));
+
+        let mut used = 0_u64;
+        for entry in &table {
+            used = used.saturating_add((*entry).into());
+        }
         let mut vertices: Vec<u32> = meter.vec(stored, used, VERTICES)?;
-        let mut places = vertices.iter_mut().zip(0..);
-        for (used, vertex) in table
-            .iter_mut()
-            .zip(range.clone())
-            .filter(|(used, _)| **used == 1)
-        {
-            if let Some((place, index)) = places.next() {
-                (*place, *used) = (vertex, index);
+        let mut free = vertices.iter_mut().zip(0..);
+        for (entry, vertex) in table.iter_mut().zip(range.clone()) {
+            if *entry == 0 {
+                continue;
+            }
+            if let Some((listed, index)) = free.next() {
+                *listed = vertex;
+                *entry = index;
             }
         }
+
         let mut indices: Vec<u32> = meter.vec(stored, count, TRIANGLES)?;
         for (index, corner) in indices.iter_mut().zip(corners) {
-            *index = table.get(place(corner)).copied().unwrap_or_default();
+            *index = table.get(entry_of(corner)).copied().unwrap_or_default();
         }
         Ok(Self { vertices, indices })
     }
@@ -95,9 +97,9 @@ impl UsedVertices {
         charge.keep();
         let mut indices: Vec<u32> = meter.vec(stored, count, TRIANGLES)?;
         for (index, corner) in indices.iter_mut().zip(corners) {
-            // The list has at most as many vertices as indices can name.
-            *index = u32::try_from(vertices.binary_search(&corner).unwrap_or_default())
-                .unwrap_or(u32::MAX);
+            // Every corner is in the list, which has at most as many vertices as indices can name.
+            let found = vertices.binary_search(&corner).unwrap_or_default();
+            *index = u32::try_from(found).unwrap_or(u32::MAX);
         }
         Ok(Self { vertices, indices })
     }

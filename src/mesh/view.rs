@@ -5,7 +5,7 @@ use super::attribute::Attribute;
 use super::attribute_list::{AttributeList, Attributes, LoadAttribute};
 use super::bounds::Bounds;
 use super::entry::Role;
-use super::indices::Indices;
+use super::indices::{Indices, is_degenerate};
 use super::materials::Materials;
 use super::semantic::{AttributeInfo, Semantic};
 use crate::bytes::{Array, Source, Text};
@@ -269,13 +269,11 @@ impl MeshView {
     /// triangles have equal corners. Programs that save point clouds in a format of triangles write one such triangle.
     #[must_use]
     pub fn is_point_cloud(&self) -> bool {
+        if self.indices.is_empty() {
+            return true;
+        }
         let is_sparse = self.indices.len() < self.vertex_count;
-        is_sparse
-            && self
-                .indices
-                .triangles()
-                .all(|[a, b, c]| a == b || b == c || c == a)
-            || self.indices.is_empty()
+        is_sparse && self.indices.triangles().all(is_degenerate)
     }
 
     /// Returns `true` if there is nothing to draw: no triangles, or no positions.

@@ -1,4 +1,4 @@
-//! The side of triangles that normals are on.
+//! Checks on which side of their triangles the normals of a mesh are.
 
 use super::semantic::Semantic;
 use super::view::MeshView;
@@ -6,77 +6,98 @@ use crate::conventions::Winding;
 use crate::num::{as_u64, as_usize};
 use crate::report::Result;
 
-/// About the most triangles of a mesh that are looked at.
-const MOST: usize = 4096;
+/// The approximate maximum number of triangles of a mesh that are inspected.
+const SAMPLE_SIZE: usize = 4096;
 
 impl MeshView {
-    /// Returns `true` if the normals of most triangles point away from their fronts, which this order of corners defines: the one of
-    /// [`Format::conventions`](crate::Format::conventions) or, without one, counter-clockwise.
+    /// Returns `true` if the normals of most triangles point away from their fronts, which this order of corners defines:
+    /// the one of [`Format::conventions`](crate::Format::conventions) or, without one, counter-clockwise.
     ///
-    /// Programs that draw both sides of a triangle turn its normals to the viewer on its back: such a mesh is dark or black there. They
-    /// draw it right if all its triangles are turned. A sample of about 4,096 triangles is looked at. `false` without normals.
+    /// Programs that draw both sides of a triangle turn its normals to the viewer on its back: such a mesh is dark or black
+    /// there. They draw it right if the winding of all its triangles is reversed. A sample of about 4,096 triangles is
+    /// inspected. Returns `false` without normals.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`attribute`](Self::attribute), and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the limits leave no
     /// memory.
     pub fn runs_against_normals(&self, front_face: Winding) -> Result<bool> {
-        let (positions, normals) = (
-            self.attribute(&Semantic::Position)?,
-            self.attribute(&Semantic::Normal)?,
-        );
+        let positions = self.attribute(&Semantic::Position)?;
+        let normals = self.attribute(&Semantic::Normal)?;
         let (Some(positions), Some(normals)) = (positions, normals) else {
             return Ok(false);
         };
         let memory = as_u64(self.vertex_count()).saturating_mul(24);
-        let taken = self
-            .meter()
-            .take(memory, "positions and normals of a mesh")
-            .map(drop);
-        taken.map_err(|error| self.place().locate(error))?;
-        let (positions, normals) = (positions.to_f32::<3>(), normals.to_f32::<3>());
-        let at = |array: &[[f32; 3]], index: u32| array.get(as_usize(index)).copied();
-        let corners = |triangle: [u32; 3], array: &[[f32; 3]]| {
-            let [a, b, c] = triangle.map(|index| at(array, index));
-            Some([a?, b?, c?])
-        };
-        let triangles = self.triangle_count();
-        let sample = self.indices().triangles().step_by(step(triangles));
-        let against = is_against(sample.filter_map(|triangle| {
+        // Checks that the memory is there: the charge ends with this statement.
+        let meter = self.meter();
+        if let Err(error) = meter.take(memory, "positions and normals of a mesh") {
+            return Err(self.place().locate(error));
+        }
+        let positions = positions.to_f32::<3>();
+        let normals = normals.to_f32::<3>();
+
+        let sample = self
+            .indices()
+            .triangles()
+            .step_by(step(self.triangle_count()));
+        // Triangles with an index out of range are left out.
+        let triangles = sample.filter_map(|triangle| {
             Some((corners(triangle, &positions)?, corners(triangle, &normals)?))
-        }));
-        Ok(against.is_some_and(|against| against != (front_face == Winding::Clockwise)))
+        });
+        Ok(match is_against(triangles) {
+            Some(is_against) => is_against != (front_face == Winding::Clockwise),
+            None => false,
+        })
     }
 }
 
-/// The distance of triangles in a sample of these.
+/// The elements at the corners of a triangle; `None` if an index is out of range.
+fn corners(triangle: [u32; 3], array: &[[f32; 3]]) -> Option<[[f32; 3]; 3]> {
+    let [a, b, c] = triangle.map(|index| array.get(as_usize(index)).copied());
+    Some([a?, b?, c?])
+}
+
+/// Returns the distance between the triangles of a sample, of which there are about `SAMPLE_SIZE`.
 pub(crate) fn step(triangles: usize) -> usize {
-    triangles.div_ceil(MOST).max(1)
+    triangles.div_ceil(SAMPLE_SIZE).max(1)
 }
 
 /// Returns `true` if most normals are on the side from which triangles run clockwise; `None` if they are on neither side.
+///
+/// Each corner of the triangles has a vote: the sign of the dot product of its normal and the normal of the triangle, which
+/// is the cross product of two edges.
 pub(crate) fn is_against(
     triangles: impl Iterator<Item = ([[f32; 3]; 3], [[f32; 3]; 3])>,
 ) -> Option<bool> {
     let mut votes = 0_i64;
-    for ([a, b, c], normals) in triangles {
-        let edge = |[x, y, z]: [f32; 3]| {
-            let [p, q, r] = a.map(f64::from);
-            [f64::from(x) - p, f64::from(y) - q, f64::from(z) - r]
-        };
-        let ([p, q, r], [x, y, z]) = (edge(b), edge(c));
-        let front = [q * z - r * y, r * x - p * z, p * y - q * x];
+    for (positions, normals) in triangles {
+        let [a, b, c] = positions.map(|corner| corner.map(f64::from));
+        let front = cross(difference(b, a), difference(c, a));
         for normal in normals {
-            let along: f64 = front
-                .iter()
-                .zip(normal)
-                .map(|(front, normal)| front * f64::from(normal))
-                .sum();
-            let vote = i64::from(along > 0.0).saturating_sub(i64::from(along < 0.0));
-            votes = votes.saturating_add(vote);
+            let along = dot(front, normal.map(f64::from));
+            if along > 0.0 {
+                votes = votes.saturating_add(1);
+            } else if along < 0.0 {
+                votes = votes.saturating_sub(1);
+            }
         }
     }
-    (votes != 0).then_some(votes < 0)
+    match votes {
+        0 => None,
+        votes => Some(votes < 0),
+    }
+}
+
+fn difference([x, y, z]: [f64; 3], [p, q, r]: [f64; 3]) -> [f64; 3] {
+    [x - p, y - q, z - r]
+}
+
+fn cross([p, q, r]: [f64; 3], [x, y, z]: [f64; 3]) -> [f64; 3] {
+    [q * z - r * y, r * x - p * z, p * y - q * x]
+}
+
+fn dot([a, b, c]: [f64; 3], [x, y, z]: [f64; 3]) -> f64 {
+    a * x + b * y + c * z
 }
 
 #[cfg(test)]

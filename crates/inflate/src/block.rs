@@ -24,7 +24,8 @@ pub(super) fn header<'a>(
     let content = match bits.take(2)? {
         0 => {
             bits.align(input);
-            let (length, complement) = (bits.take(16)?, bits.take(16)?);
+            let length = bits.take(16)?;
+            let complement = bits.take(16)?;
             // The content is read from where the buffer would go on.
             bits.align(input);
             if length != !complement & 0xffff {
@@ -105,7 +106,8 @@ pub(super) fn lengths(bits: &mut Bits<'_>, lengths_code: &mut Code) -> Result<Le
     }
 
     let mut lengths = [0; LITLENS + 32];
-    let (mut at, end) = (0, litlens + distances);
+    let mut at = 0;
+    let end = litlens + distances;
     while at < end {
         bits.fill(7 + 7);
         let [symbol, length] = table[bits.peek(7) as usize];

@@ -84,7 +84,8 @@ impl Code {
         padded[..lengths.len()].copy_from_slice(lengths);
         let half = lengths.len().div_ceil(2);
         let (low, high) = padded[..2 * half].split_at(half);
-        let (mut counts, mut counts_low) = ([0_u16; 16], [0_u16; 16]);
+        let mut counts = [0_u16; 16];
+        let mut counts_low = [0_u16; 16];
         for (low, high) in low.iter().zip(high) {
             counts_low[usize::from(low & 15)] += 1;
             counts[usize::from(high & 15)] += 1;
@@ -95,7 +96,8 @@ impl Code {
             .for_each(|(count, low)| *count += low);
         counts[0] = 0;
         self.longest = counts.iter().rposition(|count| *count > 0).unwrap_or(0);
-        let (mut code, mut start) = (0_u32, 0);
+        let mut code = 0_u32;
+        let mut start = 0;
         for (length, count) in counts.iter().enumerate().skip(1) {
             self.firsts[length] = code;
             self.starts[length] = start;
@@ -110,7 +112,8 @@ impl Code {
         if code < 1 << 16 && !(rule == Rule::MayBeSingle && self.longest <= 1) {
             return Err(too_few);
         }
-        let (mut next_low, mut next_high) = ([0_u16; 16], [0_u16; 16]);
+        let mut next_low = [0_u16; 16];
+        let mut next_high = [0_u16; 16];
         for length in 1..=LONGEST {
             next_low[length] = self.starts[length];
             next_high[length] = self.starts[length] + counts_low[length];
@@ -135,7 +138,8 @@ impl Code {
     fn set_reversed(&mut self) {
         for length in 1..=self.longest {
             let places = usize::from(self.starts[length])..usize::from(self.starts[length + 1]);
-            let (mut code, step) = (self.firsts[length] as u16, 1_u16 << (16 - length));
+            let mut code = self.firsts[length] as u16;
+            let step = 1_u16 << (16 - length);
             for reversed in &mut self.reversed[places] {
                 *reversed = code.reverse_bits();
                 code = code.wrapping_add(step);

@@ -117,7 +117,8 @@ fn pattern(out: &mut [u8], distance: usize, length: usize) {
             .for_each(|place| place.copy_from_slice(twice.as_flattened()));
         return;
     }
-    let (mut to, end) = (distance, distance + length);
+    let mut to = distance;
+    let end = distance + length;
     while to < end {
         if let Some(place) = out.get_mut(to..).and_then(|out| out.first_chunk_mut()) {
             *place = pattern;
@@ -132,7 +133,8 @@ const REPEATED: [(u128, usize); 16] = {
     let mut repeated = [(1, 16); 16];
     let mut distance = 1;
     while distance < 16 {
-        let (mut factor, mut bit) = (0, 0);
+        let mut factor = 0;
+        let mut bit = 0;
         while bit < 128 {
             factor |= 1 << bit;
             bit += distance * 8;

@@ -37,9 +37,12 @@ pub(super) fn run<U: Unit, const MATCHES: bool>(
     out: &mut [U],
     at: &mut usize,
 ) -> Result<(), TooFar> {
-    let (filled_at, mut result) = (at, Ok(()));
+    let filled_at = at;
+    let mut result = Ok(());
     let mut at = *filled_at;
-    let (mut input, mut buffer, mut count) = (bits.rest, bits.buffer << BELOW, bits.count + BELOW);
+    let mut input = bits.rest;
+    let mut buffer = bits.buffer << BELOW;
+    let mut count = bits.count + BELOW;
     macro_rules! refill {
         ($word:expr) => {
             buffer |= u64::from_le_bytes(*$word) << (count & 63);
@@ -97,7 +100,8 @@ pub(super) fn run<U: Unit, const MATCHES: bool>(
                 at += filled;
                 if MATCHES && entry.is_match() {
                     consume!(entry);
-                    let (length, distance) = (entry.match_length(), entry.match_distance());
+                    let length = entry.match_length();
+                    let distance = entry.match_distance();
                     break 'found (at, length, distance, tables.litlen_above(buffer));
                 }
                 // A code too long for the table, with all of its bits.

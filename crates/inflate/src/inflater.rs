@@ -25,7 +25,7 @@ impl Inflater {
 
     #[inline]
     pub(super) fn deflate(&mut self) -> &mut Deflate {
-        self.deflate.get_or_insert_with(|| Box::new(Deflate::new()))
+        self.deflate.get_or_insert_with(new_deflate)
     }
 
     /// The decoder, if it has been used.
@@ -36,12 +36,13 @@ impl Inflater {
     /// The decoder, and memory of helpers.
     #[cfg(feature = "rayon")]
     pub(super) fn parts(&mut self) -> (&mut Deflate, &mut Spare) {
-        let Self { deflate, spare } = self;
-        (
-            deflate.get_or_insert_with(|| Box::new(Deflate::new())),
-            spare,
-        )
+        let deflate = self.deflate.get_or_insert_with(new_deflate);
+        (deflate, &mut self.spare)
     }
+}
+
+fn new_deflate() -> Box<Deflate> {
+    Box::new(Deflate::new())
 }
 
 impl fmt::Debug for Inflater {

@@ -3,77 +3,109 @@
 use super::code::Code;
 use super::entry::{Distance, END_OF_BLOCK, LITLEN_BITS, Litlen};
 
-/// Codes that are looked at: together with another one they fit the table.
+/// The lengths of codes that are considered, in bits: such a code fits the table together with another one.
 const CODES: std::ops::Range<usize> = 1..LITLEN_BITS;
+
+/// A symbol of a code.
+#[derive(Clone, Copy)]
+struct Symbol {
+    symbol: u16,
+    /// The code, as its bits come: the first one lowest.
+    code: usize,
+    /// The length of the code in bits.
+    bits: usize,
+}
 
 /// The numbers that a symbol stands for: lengths or distances.
 struct Numbers {
-    /// Its code, as its bits come: the first one lowest.
-    code: usize,
-    /// Bits of the code.
-    bits: usize,
-    least: u32,
-    /// Bits that come after the code, to be added.
+    symbol: Symbol,
+    minimum: u32,
+    /// The number of bits after the code, which are added to the minimum.
     extra: usize,
 }
 
-/// Writes entries of matches that fit the table over the entries of their lengths, if most of the block are matches; returns `true`
-/// if they are.
+/// One of these numbers.
+struct Number {
+    value: u32,
+    /// The code and the bits after it.
+    bits: usize,
+}
+
+/// Overwrites entries of lengths by entries of whole matches that fit the table, if most symbols of the block are matches; returns
+/// `true` if they are.
 #[expect(
-    clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
-    clippy::cast_possible_truncation,
-    reason = "indices are masked, and all bits together are at most those of the table"
+    reason = "all bits together are at most those of the table"
 )]
 pub(super) fn fill(table: &mut [Litlen; 1 << LITLEN_BITS], litlen: &Code, distance: &Code) -> bool {
     if !are_most(litlen) {
         return false;
     }
-    for lengths in symbols(litlen).filter_map(Numbers::of_length) {
-        let width = lengths.width();
-        for distances in symbols(distance).filter_map(Numbers::of_distance) {
-            let bits = width + distances.width();
-            if bits > LITLEN_BITS {
+    for symbol in symbols(litlen) {
+        let Some(lengths) = Numbers::of_length(symbol) else {
+            continue;
+        };
+        for symbol in symbols(distance) {
+            let Some(distances) = Numbers::of_distance(symbol) else {
                 continue;
-            }
-            for (length, low) in lengths
-                .all()
-                .filter(|(length, _)| *length <= Litlen::LONGEST_MATCH)
-            {
-                for (distance, high) in distances.all() {
-                    let entry = Litlen::of_match(length, distance, bits as u32);
-                    let first = (high << width | low) & (table.len() - 1);
-                    let places = table[first..].iter_mut();
-                    places.step_by(1 << bits).for_each(|place| *place = entry);
-                }
+            };
+            if lengths.width() + distances.width() <= LITLEN_BITS {
+                fill_matches(table, &lengths, &distances);
             }
         }
     }
     true
 }
 
-/// Returns `true` if at least half of the symbols are expected to be lengths.
+/// Writes the entries of the matches of one symbol for lengths and one for distances.
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "indices are masked, and all bits together are at most those of the table"
+)]
+fn fill_matches(table: &mut [Litlen; 1 << LITLEN_BITS], lengths: &Numbers, distances: &Numbers) {
+    let width = lengths.width() + distances.width();
+    for length in lengths.all() {
+        if length.value > Litlen::LONGEST_MATCH {
+            continue;
+        }
+        for distance in distances.all() {
+            let entry = Litlen::of_match(length.value, distance.value, width as u32);
+            // The bits after the match are any.
+            let first = (distance.bits << lengths.width() | length.bits) & (table.len() - 1);
+            for place in table[first..].iter_mut().step_by(1 << width) {
+                *place = entry;
+            }
+        }
+    }
+}
+
+/// Returns `true` if at least half of the symbols are expected to be lengths. A symbol whose code has `n` bits is expected once
+/// in 2^n symbols.
 #[expect(
     clippy::arithmetic_side_effects,
     reason = "at most 288 symbols, each 2^11 at most"
 )]
 fn are_most(litlen: &Code) -> bool {
-    let expected = CODES.map(|bits| {
-        let symbols = litlen.symbols(bits).0;
+    let mut expected = 0;
+    for bits in CODES {
+        let (symbols, _) = litlen.symbols(bits);
         let others = symbols.partition_point(|symbol| *symbol <= END_OF_BLOCK);
-        (symbols.len() - others) << (LITLEN_BITS - bits)
-    });
-    expected.sum::<usize>() * 2 >= 1 << LITLEN_BITS
+        expected += (symbols.len() - others) << (LITLEN_BITS - bits);
+    }
+    expected * 2 >= 1 << LITLEN_BITS
 }
 
-/// The symbols of a code, with their codes and the bits of these.
-fn symbols(code: &Code) -> impl Iterator<Item = (u16, usize, usize)> {
+/// The symbols of a code.
+fn symbols(code: &Code) -> impl Iterator<Item = Symbol> {
     CODES.flat_map(|bits| {
         let (symbols, codes) = code.symbols(bits);
-        symbols
-            .iter()
-            .zip(codes)
-            .map(move |(symbol, code)| (*symbol, usize::from(*code), bits))
+        symbols.iter().zip(codes).map(move |(symbol, code)| Symbol {
+            symbol: *symbol,
+            code: usize::from(*code),
+            bits,
+        })
     })
 }
 
@@ -82,37 +114,43 @@ fn symbols(code: &Code) -> impl Iterator<Item = (u16, usize, usize)> {
     reason = "a code and the bits after it are at most 28"
 )]
 impl Numbers {
-    fn of_length((symbol, code, bits): (u16, usize, usize)) -> Option<Self> {
-        let entry = Litlen::new(symbol, 0);
-        let (least, extra) = entry.lengths();
-        let is_length = symbol > END_OF_BLOCK && !entry.is_other();
-        is_length.then_some(Self {
-            code,
-            bits,
-            least,
+    /// `None` unless the symbol is a length.
+    fn of_length(symbol: Symbol) -> Option<Self> {
+        let entry = Litlen::new(symbol.symbol, 0);
+        if symbol.symbol <= END_OF_BLOCK || entry.is_other() {
+            return None;
+        }
+        let (minimum, extra) = entry.lengths();
+        Some(Self {
+            symbol,
+            minimum,
             extra: extra as usize,
         })
     }
 
-    fn of_distance((symbol, code, bits): (u16, usize, usize)) -> Option<Self> {
-        let entry = Distance::new(symbol, 0);
-        let (least, extra) = entry.distances();
-        (!entry.is_other()).then_some(Self {
-            code,
-            bits,
-            least,
+    /// `None` for symbols that are not valid.
+    fn of_distance(symbol: Symbol) -> Option<Self> {
+        let entry = Distance::new(symbol.symbol, 0);
+        if entry.is_other() {
+            return None;
+        }
+        let (minimum, extra) = entry.distances();
+        Some(Self {
+            symbol,
+            minimum,
             extra: extra as usize,
         })
     }
 
-    /// Bits of the code and of what is added.
+    /// Returns the number of bits of the code and of the bits after it.
     fn width(&self) -> usize {
-        self.bits + self.extra
+        self.symbol.bits + self.extra
     }
 
-    /// Each number, and its bits.
-    fn all(&self) -> impl Iterator<Item = (u32, usize)> {
-        (0..1 << self.extra)
-            .map(|more| (self.least + more, (more as usize) << self.bits | self.code))
+    fn all(&self) -> impl Iterator<Item = Number> {
+        (0..1 << self.extra).map(|more| Number {
+            value: self.minimum + more,
+            bits: (more as usize) << self.symbol.bits | self.symbol.code,
+        })
     }
 }

@@ -222,7 +222,8 @@ impl<'a> Stream<'a> {
     /// grown by.
     pub fn read(&mut self, out: &mut [u8]) -> Result<usize, Error> {
         // The position in the slice at which the stream begins, or goes on.
-        let (mut start, mut filled) = (0, 0);
+        let mut start = 0;
+        let mut filled = 0;
         let piece = if self.cancel.is_some() {
             Self::CANCELLABLE_PIECE
         } else {

@@ -114,7 +114,8 @@ impl Tables {
     }
 
     fn fill_litlen(&mut self) {
-        let (table, code) = (&mut self.litlen, &self.litlen_code);
+        let table = &mut self.litlen;
+        let code = &self.litlen_code;
         let fuses = fuses(code);
         table[0] = if code.longest() > LITLEN_BITS {
             Litlen::LONG
@@ -135,7 +136,8 @@ impl Tables {
     }
 
     fn fill_distance(&mut self) {
-        let (table, code) = (&mut self.distance, &self.distance_code);
+        let table = &mut self.distance;
+        let code = &self.distance_code;
         table[0] = if code.longest() > DISTANCE_BITS {
             Distance::LONG
         } else {

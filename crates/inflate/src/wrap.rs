@@ -7,7 +7,7 @@ use crc32fast::Hasher as Crc;
 use super::small_crc::Crc;
 use crate::error::ErrorKind;
 
-/// The length of what follows a stream in a gzip file: a checksum and the length of its content.
+/// The length of the trailer of a stream in a gzip file: a checksum and the length of its content.
 pub(super) const GZIP_TRAILER: usize = 8;
 const ZLIB_TRAILER: usize = 4;
 
@@ -59,12 +59,8 @@ impl Checksum {
         }
     }
 
-    /// Compares this with what follows the stream.
+    /// Compares this with the bytes after the stream.
     pub(super) fn compare(&self, trailer: &[u8]) -> Trailer {
-        let differ = |stored, computed| match stored == computed {
-            true => Ok(()),
-            false => Err(ErrorKind::Checksum { stored, computed }),
-        };
         match self {
             Self::None => Trailer {
                 length: 0,
@@ -74,43 +70,56 @@ impl Checksum {
                 length: trailer.len().min(*length),
                 result: Ok(()),
             },
-            Self::Adler32(adler) => {
-                let stored = trailer
-                    .first_chunk()
-                    .map(|bytes| u32::from_be_bytes(*bytes));
-                let result = stored.ok_or(ErrorKind::Truncated);
-                let result = result.and_then(|stored| differ(stored, adler.finish()));
-                Trailer {
-                    length: ZLIB_TRAILER,
-                    result,
-                }
-            }
+            Self::Adler32(adler) => Trailer {
+                length: ZLIB_TRAILER,
+                result: compare_adler32(adler, trailer),
+            },
             Self::Gzip {
                 crc,
                 length,
                 header,
-            } => {
-                let fields = trailer
-                    .split_first_chunk()
-                    .zip(trailer.get(4..).and_then(|rest| rest.first_chunk()));
-                let result = match (fields, header) {
-                    (None, _) => Err(ErrorKind::Truncated),
-                    (_, Some(kind)) => Err(kind.clone()),
-                    (Some(((stored, _), stored_length)), None) => {
-                        differ(u32::from_le_bytes(*stored), crc.clone().finalize()).and_then(|()| {
-                            let is_same = u32::from_le_bytes(*stored_length) == *length;
-                            is_same
-                                .then_some(())
-                                .ok_or(ErrorKind::Corrupt("another length in the gzip trailer"))
-                        })
-                    }
-                };
-                Trailer {
-                    length: GZIP_TRAILER,
-                    result,
-                }
-            }
+            } => Trailer {
+                length: GZIP_TRAILER,
+                result: compare_gzip(crc, *length, header.as_ref(), trailer),
+            },
         }
+    }
+}
+
+fn compare_adler32(adler: &simd_adler32::Adler32, trailer: &[u8]) -> Result<(), ErrorKind> {
+    let Some(stored) = trailer.first_chunk() else {
+        return Err(ErrorKind::Truncated);
+    };
+    compare(u32::from_be_bytes(*stored), adler.finish())
+}
+
+fn compare_gzip(
+    crc: &Crc,
+    length: u32,
+    header: Option<&ErrorKind>,
+    trailer: &[u8],
+) -> Result<(), ErrorKind> {
+    let Some(([a, b, c, d], rest)) = trailer.split_first_chunk::<4>() else {
+        return Err(ErrorKind::Truncated);
+    };
+    let Some(stored_length) = rest.first_chunk() else {
+        return Err(ErrorKind::Truncated);
+    };
+    if let Some(kind) = header {
+        return Err(kind.clone());
+    }
+    compare(u32::from_le_bytes([*a, *b, *c, *d]), crc.clone().finalize())?;
+    if u32::from_le_bytes(*stored_length) != length {
+        return Err(ErrorKind::Corrupt("another length in the gzip trailer"));
+    }
+    Ok(())
+}
+
+fn compare(stored: u32, computed: u32) -> Result<(), ErrorKind> {
+    if stored == computed {
+        Ok(())
+    } else {
+        Err(ErrorKind::Checksum { stored, computed })
     }
 }
 
@@ -156,44 +165,44 @@ pub(super) fn gzip_header(input: &[u8]) -> Result<(usize, Checksum), ErrorKind> 
         return Err(ErrorKind::Corrupt("no gzip header"));
     }
     let mut at = 10_usize;
-    let rest = |at: usize| input.get(at..).unwrap_or_default();
     if flags & FEXTRA != 0 {
-        let length = rest(at)
-            .first_chunk()
-            .map(|bytes| u16::from_le_bytes(*bytes))
-            .ok_or(ErrorKind::Truncated)?;
+        let length = read_u16(input, at)?;
         at = at.saturating_add(2).saturating_add(length.into());
     }
     for flag in [FNAME, FCOMMENT] {
         if flags & flag != 0 {
-            let end = rest(at)
-                .iter()
-                .position(|byte| *byte == 0)
-                .ok_or(ErrorKind::Truncated)?;
+            // A text, which ends with a NUL.
+            let rest = input.get(at..).unwrap_or_default();
+            let Some(end) = rest.iter().position(|byte| *byte == 0) else {
+                return Err(ErrorKind::Truncated);
+            };
             at = at.saturating_add(end).saturating_add(1);
         }
     }
     let mut header = None;
     if flags & FHCRC != 0 {
-        let stored = rest(at)
-            .first_chunk()
-            .map(|bytes| u32::from(u16::from_le_bytes(*bytes)));
-        let stored = stored.ok_or(ErrorKind::Truncated)?;
+        let stored = u32::from(read_u16(input, at)?);
         let mut crc = Crc::new();
         crc.update(input.get(..at).unwrap_or_default());
         let computed = crc.finalize() & 0xffff;
-        header = (stored != computed).then_some(ErrorKind::Checksum { stored, computed });
+        header = compare(stored, computed).err();
         at = at.saturating_add(2);
     }
     if at > input.len() {
         return Err(ErrorKind::Truncated);
     }
-    Ok((
-        at,
-        Checksum::Gzip {
-            crc: Crc::new(),
-            length: 0,
-            header,
-        },
-    ))
+    let checksum = Checksum::Gzip {
+        crc: Crc::new(),
+        length: 0,
+        header,
+    };
+    Ok((at, checksum))
+}
+
+fn read_u16(input: &[u8], at: usize) -> Result<u16, ErrorKind> {
+    let rest = input.get(at..).unwrap_or_default();
+    match rest.first_chunk() {
+        Some(bytes) => Ok(u16::from_le_bytes(*bytes)),
+        None => Err(ErrorKind::Truncated),
+    }
 }

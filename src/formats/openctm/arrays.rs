@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use zerocopy::{FromZeros, Immutable, IntoBytes};
 
-use super::decode::{Decode, Decoded, Ending};
-use super::layout::{Grid, Map, Method, Section};
+use super::decode::{Decode, Decoded, Ending, Geometry};
+use super::layout::{Grid, Map, Method, Section, SectionKind};
 use super::mesh::Mesh;
 use crate::bytes::{Array, Element};
-use crate::decode::{Scratch, Slot};
+use crate::decode::{Context, Scratch, Slot};
 use crate::limits::Meter;
 use crate::report::Result;
 
@@ -28,7 +28,7 @@ pub struct MeshArrays {
     pub attribute_maps: Vec<Array<[f32; 4]>>,
 }
 
-/// All arrays of a mesh, in memory that is used again for the next mesh.
+/// All arrays of a mesh, in memory that is reused for the next mesh.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct MeshBuffer {
@@ -44,8 +44,18 @@ pub struct MeshBuffer {
     pub attribute_maps: Vec<Vec<[f32; 4]>>,
 }
 
-/// Positions and triangles.
-type Geometry<'a> = (&'a Array<[f32; 3]>, &'a Array<[u32; 3]>);
+/// Decoded positions and triangles, from which normals are computed. Cloning shares them.
+#[derive(Clone)]
+pub(crate) struct DecodedGeometry {
+    pub(crate) positions: Array<[f32; 3]>,
+    pub(crate) triangles: Array<[u32; 3]>,
+}
+
+/// Memory for positions and triangles that are decoded for nothing else than to compute normals.
+struct GeometryBuffers {
+    positions: Vec<[f32; 3]>,
+    triangles: Vec<[u32; 3]>,
+}
 
 impl Mesh {
     /// The triangles: three vertex indices each, all less than [`vertex_count`](Self::vertex_count).
@@ -69,23 +79,17 @@ impl Mesh {
     ///
     /// Returns the errors of [`triangles`](Self::triangles), except for indices out of range.
     pub fn raw_triangles(&self) -> Result<Array<[u32; 3]>> {
-        self.decoded_indices(&self.meter(), &mut Scratch::default())
-            .map(|decoded| decoded.array)
+        let mut scratch = Scratch::default();
+        let decoded = self.decoded_indices(Context::new(&self.meter(), &mut scratch))?;
+        Ok(decoded.array)
     }
 
-    pub(crate) fn decoded_indices(
-        &self,
-        meter: &Meter,
-        scratch: &mut Scratch,
-    ) -> Result<Decoded<[u32; 3]>> {
-        let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| mesh.indices(out, scratch);
-        self.array(
-            &self.decoded.indices,
-            (&self.layout.indices, &[]),
-            meter,
-            scratch,
-            decode,
-        )
+    pub(crate) fn decoded_indices(&self, context: Context<'_>) -> Result<Decoded<[u32; 3]>> {
+        let slot = &self.decoded.indices;
+        let section = &self.layout.indices;
+        self.array(slot, section, context, |mesh, out, scratch| {
+            mesh.indices(out, scratch)
+        })
     }
 
     /// Positions.
@@ -94,28 +98,17 @@ impl Mesh {
     ///
     /// Returns the errors of [`raw_triangles`](Self::raw_triangles).
     pub fn positions(&self) -> Result<Array<[f32; 3]>> {
-        self.decoded_positions(&self.meter(), &mut Scratch::default())
-            .map(|decoded| decoded.array)
+        let mut scratch = Scratch::default();
+        let decoded = self.decoded_positions(Context::new(&self.meter(), &mut scratch))?;
+        Ok(decoded.array)
     }
 
-    pub(crate) fn decoded_positions(
-        &self,
-        meter: &Meter,
-        scratch: &mut Scratch,
-    ) -> Result<Decoded<[f32; 3]>> {
-        let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| mesh.positions(out, scratch);
-        let grid = self
-            .layout
-            .grid
-            .as_ref()
-            .map_or(&self.layout.positions, |grid| &grid.indices);
-        self.array(
-            &self.decoded.positions,
-            (&self.layout.positions, &[grid]),
-            meter,
-            scratch,
-            decode,
-        )
+    pub(crate) fn decoded_positions(&self, context: Context<'_>) -> Result<Decoded<[f32; 3]>> {
+        let slot = &self.decoded.positions;
+        let section = &self.layout.positions;
+        self.array(slot, section, context, |mesh, out, scratch| {
+            mesh.positions(out, scratch)
+        })
     }
 
     /// Like [`positions`](Self::positions), into `out`, which gets their number.
@@ -139,65 +132,63 @@ impl Mesh {
     /// Returns the errors of [`positions`](Self::positions); for MG2, also the errors of [`raw_triangles`](Self::raw_triangles),
     /// and [`Malformed`](crate::ErrorKind::Malformed) if an index is not less than the vertex count.
     pub fn normals(&self) -> Result<Option<Array<[f32; 3]>>> {
-        Ok(self
-            .decoded_normals(None, &self.meter(), &mut Scratch::default())?
-            .map(|decoded| decoded.array))
+        let mut scratch = Scratch::default();
+        match self.decoded_normals(None, Context::new(&self.meter(), &mut scratch))? {
+            Some(decoded) => Ok(Some(decoded.array)),
+            None => Ok(None),
+        }
     }
 
-    /// Returns the normals, from positions and triangles that are `known`, if any.
+    /// Returns the normals. MG2 computes them from positions and triangles, which are decoded unless they are `known`.
     pub(crate) fn decoded_normals(
         &self,
-        known: Option<Geometry<'_>>,
-        meter: &Meter,
-        scratch: &mut Scratch,
+        known: Option<DecodedGeometry>,
+        context: Context<'_>,
     ) -> Result<Option<Decoded<[f32; 3]>>> {
         let Some(section) = &self.layout.normals else {
             return Ok(None);
         };
-        if let Some(kept) = self.kept(&self.decoded.normals, section, meter) {
-            return kept.map(Some);
+        let slot = &self.decoded.normals;
+        if let Some(cached) = slot.get() {
+            let normals = self.charged(cached.clone(), section, context.meter)?;
+            return Ok(Some(normals));
         }
         let Some(grid) = &self.layout.grid else {
-            let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| {
+            let normals = self.array(slot, section, context, |mesh, out, scratch| {
                 mesh.numbers(section, None, out, scratch)
-            };
-            return self
-                .array(
-                    &self.decoded.normals,
-                    (section, &[]),
-                    meter,
-                    scratch,
-                    decode,
-                )
-                .map(Some);
+            })?;
+            return Ok(Some(normals));
         };
+        let Context { meter, scratch } = context;
+        // What the normals are computed from is charged as long as that takes.
         let maker = meter.part_for_file();
-        let (positions, triangles) = match known {
-            Some((positions, triangles)) => (positions.clone(), triangles.clone()),
+        let geometry = match known {
+            Some(geometry) => geometry,
             None => {
-                let positions = self.decoded_positions(&maker, scratch)?.array;
-                (positions, self.decoded_indices(&maker, scratch)?.array)
+                let positions = self.decoded_positions(Context::new(&maker, scratch))?;
+                let triangles = self.decoded_indices(Context::new(&maker, scratch))?;
+                DecodedGeometry {
+                    positions: positions.array,
+                    triangles: triangles.array,
+                }
             }
         };
-        let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| {
-            let geometry = (&*positions.to_native(), &*triangles.to_native());
-            mesh.predicted_normals((section, grid), geometry, out, scratch)
-        };
-        self.array(
-            &self.decoded.normals,
-            (section, &[]),
-            meter,
-            scratch,
-            decode,
-        )
-        .map(Some)
+        let context = Context::new(meter, scratch);
+        let normals = self.array(slot, section, context, |mesh, out, scratch| {
+            let geometry = Geometry {
+                positions: &geometry.positions.to_native(),
+                triangles: &geometry.triangles.to_native(),
+            };
+            mesh.predicted_normals(section, grid, geometry, out, scratch)
+        })?;
+        Ok(Some(normals))
     }
 
     /// Like [`normals`](Self::normals), into `out`, which gets their number.
     ///
     /// Returns `Ok(false)`, and no normals, if the file has none.
     ///
-    /// For MG2, positions and indices that are kept are used; others are decoded into the scratch.
+    /// For MG2, cached positions and indices are used; others are decoded into the scratch.
     /// [`arrays_into`](Self::arrays_into) decodes nothing twice.
     ///
     /// # Errors
@@ -208,46 +199,53 @@ impl Mesh {
             out.clear();
             return Ok(false);
         };
-        let meter = &self.meter();
-        match &self.layout.grid {
-            None => self.decode(meter).numbers(section, None, out, scratch)?,
-            Some(grid) => {
-                // Out of the scratch while the rest of it is at work.
-                let mut positions = std::mem::take(&mut scratch.positions);
-                let mut triangles = std::mem::take(&mut scratch.triangles);
-                let own = (&mut positions, &mut triangles);
-                let result =
-                    self.predicted_normals_into((section, grid), own, out, (meter, scratch));
-                (scratch.positions, scratch.triangles) = (positions, triangles);
-                result?
-            }
+        let meter = self.meter();
+        let Some(grid) = &self.layout.grid else {
+            self.decode(&meter).numbers(section, None, out, scratch)?;
+            return Ok(true);
         };
+        // Out of the scratch, the rest of which the decoders use.
+        let mut buffers = GeometryBuffers {
+            positions: std::mem::take(&mut scratch.positions),
+            triangles: std::mem::take(&mut scratch.triangles),
+        };
+        let context = Context::new(&meter, scratch);
+        let result = self.predicted_normals_into(section, grid, &mut buffers, out, context);
+        scratch.positions = buffers.positions;
+        scratch.triangles = buffers.triangles;
+        result?;
         Ok(true)
     }
 
     fn predicted_normals_into(
         &self,
-        of: (&Section, &Grid),
-        (own_positions, own_triangles): (&mut Vec<[f32; 3]>, &mut Vec<[u32; 3]>),
+        section: &Section,
+        grid: &Grid,
+        buffers: &mut GeometryBuffers,
         out: &mut Vec<[f32; 3]>,
-        (meter, scratch): (&Meter, &mut Scratch),
+        context: Context<'_>,
     ) -> Result<Ending> {
+        let Context { meter, scratch } = context;
+        let decode = self.decode(meter);
         let positions = match self.decoded.positions.get() {
-            Some(positions) => positions.array.to_native(),
+            Some(cached) => cached.array.to_native(),
             None => {
-                self.decode(meter).positions(own_positions, scratch)?;
-                Cow::Borrowed(&**own_positions)
+                decode.positions(&mut buffers.positions, scratch)?;
+                Cow::Borrowed(buffers.positions.as_slice())
             }
         };
         let triangles = match self.decoded.indices.get() {
-            Some(indices) => indices.array.to_native(),
+            Some(cached) => cached.array.to_native(),
             None => {
-                self.decode(meter).indices(own_triangles, scratch)?;
-                Cow::Borrowed(&**own_triangles)
+                decode.indices(&mut buffers.triangles, scratch)?;
+                Cow::Borrowed(buffers.triangles.as_slice())
             }
         };
-        self.decode(meter)
-            .predicted_normals(of, (&positions, &triangles), out, scratch)
+        let geometry = Geometry {
+            positions: &positions,
+            triangles: &triangles,
+        };
+        decode.predicted_normals(section, grid, geometry, out, scratch)
     }
 
     /// All arrays, each decoded once.
@@ -268,31 +266,35 @@ impl Mesh {
         let meter = &self.meter();
         #[cfg(feature = "rayon")]
         mesh.decode_in_parallel();
-        let mut scratch = Scratch::default();
-        let uv_maps = 0..self.layout.uv_maps.len();
-        let attribute_maps = 0..self.layout.attribute_maps.len();
-        // Mostly the largest block, so that what it takes of the scratch is enough for all.
-        let indices = mesh.decoded_indices(meter, &mut scratch)?.array;
-        let positions = mesh.decoded_positions(meter, &mut scratch)?.array;
-        let normals = mesh.decoded_normals(Some((&positions, &indices)), meter, &mut scratch)?;
+        let scratch = &mut Scratch::default();
+        // Indices first: they are mostly the largest block, so that their memory in the scratch suffices for all.
+        let triangles = mesh.decoded_indices(Context::new(meter, scratch))?.array;
+        let positions = mesh.decoded_positions(Context::new(meter, scratch))?.array;
+        let geometry = DecodedGeometry {
+            positions: positions.clone(),
+            triangles: triangles.clone(),
+        };
+        let normals = mesh.decoded_normals(Some(geometry), Context::new(meter, scratch))?;
+        let mut texcoords = Vec::with_capacity(self.layout.uv_maps.len());
+        for index in 0..self.layout.uv_maps.len() {
+            let decoded = mesh.decoded_uv_map(index, Context::new(meter, scratch))?;
+            texcoords.push(decoded.array);
+        }
+        let mut attribute_maps = Vec::with_capacity(self.layout.attribute_maps.len());
+        for index in 0..self.layout.attribute_maps.len() {
+            let decoded = mesh.decoded_attribute_map(index, Context::new(meter, scratch))?;
+            attribute_maps.push(decoded.array);
+        }
         Ok(MeshArrays {
-            triangles: indices,
+            triangles,
             positions,
             normals: normals.map(|decoded| decoded.array),
-            texcoords: uv_maps
-                .map(|index| Ok(mesh.decoded_uv_map(index, meter, &mut scratch)?.array))
-                .collect::<Result<_>>()?,
-            attribute_maps: attribute_maps
-                .map(|index| {
-                    Ok(mesh
-                        .decoded_attribute_map(index, meter, &mut scratch)?
-                        .array)
-                })
-                .collect::<Result<_>>()?,
+            texcoords,
+            attribute_maps,
         })
     }
 
-    /// Like [`arrays`](Self::arrays), into memory that is used again, on the calling thread.
+    /// Like [`arrays`](Self::arrays), into reused memory, on the calling thread.
     ///
     /// Nothing is allocated once buffer and scratch are large enough and the source is in memory.
     ///
@@ -308,8 +310,9 @@ impl Mesh {
         } else {
             &self.load()?
         };
-        let meter = &self.meter();
-        let (decode, layout) = (mesh.decode(meter), &self.layout);
+        let meter = self.meter();
+        let decode = mesh.decode(&meter);
+        let layout = &self.layout;
         decode.positions(&mut out.positions, scratch)?;
         decode.indices(&mut out.triangles, scratch)?;
         match (&layout.normals, &layout.grid) {
@@ -318,8 +321,11 @@ impl Mesh {
                 decode.numbers(section, None, &mut out.normals, scratch)?;
             }
             (Some(section), Some(grid)) => {
-                let mesh = (&*out.positions, &*out.triangles);
-                decode.predicted_normals((section, grid), mesh, &mut out.normals, scratch)?;
+                let geometry = Geometry {
+                    positions: &out.positions,
+                    triangles: &out.triangles,
+                };
+                decode.predicted_normals(section, grid, geometry, &mut out.normals, scratch)?;
             }
         }
         maps_into(&layout.uv_maps, &mut out.texcoords, decode, scratch)?;
@@ -331,31 +337,32 @@ impl Mesh {
         )
     }
 
-    /// An array: RAW as it lies in the file, otherwise decoded from these sections, the first of which is its own, unless it has been.
+    /// Returns the array in a section: a view of the file for RAW, otherwise the cached array, or a newly decoded one,
+    /// which is cached if the limits allow it.
     pub(crate) fn array<T: Element + FromZeros + IntoBytes + Immutable>(
         &self,
         slot: &Slot<Decoded<T>>,
-        (own, others): (&Section, &[&Section]),
-        meter: &Meter,
-        scratch: &mut Scratch,
+        section: &Section,
+        context: Context<'_>,
         decode: impl FnOnce(Decode<'_>, &mut Vec<T>, &mut Scratch) -> Result<Ending>,
     ) -> Result<Decoded<T>> {
-        if let Some(kept) = self.kept(slot, own, meter) {
-            return kept;
+        let Context { meter, scratch } = context;
+        if let Some(cached) = slot.get() {
+            return self.charged(cached.clone(), section, meter);
         }
         if self.layout.method == Method::Raw {
-            let array = self.decode(&self.meter()).view(own)?;
+            let array = self.decode(&self.meter()).view(section)?;
             return Ok(Decoded {
                 array,
                 ending: Ending::Clean,
             });
         }
-        let mut mesh = self.clone();
-        for section in std::iter::once(&own).chain(others) {
-            let source = mesh
-                .source
-                .with_ranges(std::slice::from_ref(&section.range), section.what);
-            mesh.source = source.map_err(|error| self.layout.place_of(section).locate(error))?;
+        // Read before: code that fills a slot does no I/O, because other threads wait for it.
+        let mut mesh = self.with_section(section)?;
+        if section.part == SectionKind::Positions
+            && let Some(grid) = &self.layout.grid
+        {
+            mesh = mesh.with_section(&grid.indices)?;
         }
         let make = || {
             let mut out = Vec::new();
@@ -366,21 +373,19 @@ impl Mesh {
             })
         };
         let keep = |decoded: &Decoded<T>| self.decoded.kept.admits(decoded.bytes());
-        self.charged(slot.get_or_try_make(make, keep)?, own, meter)
+        self.charged(slot.get_or_try_make(make, keep)?, section, meter)
     }
 
-    /// An array that is kept.
-    fn kept<T: Element>(
-        &self,
-        slot: &Slot<Decoded<T>>,
-        section: &Section,
-        meter: &Meter,
-    ) -> Option<Result<Decoded<T>>> {
-        slot.get()
-            .map(|decoded| self.charged(decoded.clone(), section, meter))
+    /// This mesh, with the bytes of a section in memory.
+    fn with_section(&self, section: &Section) -> Result<Self> {
+        let range = std::slice::from_ref(&section.range);
+        match self.source.with_ranges(range, section.what) {
+            Ok(source) => Ok(self.clone().with_source(&source)),
+            Err(error) => Err(self.layout.place_of(section).locate(error)),
+        }
     }
 
-    /// Charges an array that may be kept, whoever has made it.
+    /// Charges an array that may be cached to this call, also if another call has made it.
     fn charged<T: Element>(
         &self,
         decoded: Decoded<T>,
@@ -388,21 +393,22 @@ impl Mesh {
         meter: &Meter,
     ) -> Result<Decoded<T>> {
         meter.count_read(&section.range);
-        let taken = meter.take_kept(decoded.bytes(), section.what);
-        taken
-            .map(|()| decoded)
-            .map_err(|error| self.layout.place_of(section).locate(error))
+        match meter.take_kept(decoded.bytes(), section.what) {
+            Ok(()) => Ok(decoded),
+            Err(error) => Err(self.layout.place_of(section).locate(error)),
+        }
     }
 
-    /// Fails where all arrays, decoded, are more than a call may decode; views of RAW are never too much.
+    /// Returns an error if all arrays together, decoded, are more than a call may decode. Views of RAW have no limit.
     pub(crate) fn check_total(&self) -> Result<()> {
         if self.layout.method == Method::Raw {
             return Ok(());
         }
-        Meter::of_part(&self.options.limits, &self.range())
-            .take(self.layout.decoded_len(), "body")
-            .map(drop)
-            .map_err(|error| self.layout.place().locate(error))
+        let meter = Meter::of_part(&self.options.limits, &self.range());
+        match meter.take(self.layout.decoded_len(), "body") {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.layout.place().locate(error)),
+        }
     }
 }
 
@@ -416,7 +422,8 @@ where
     [f32; N]: Element + FromZeros,
 {
     out.resize_with(maps.len(), Vec::new);
-    maps.iter()
-        .zip(out)
-        .try_for_each(|(map, out)| decode.map(map, out, scratch).map(drop))
+    for (map, out) in maps.iter().zip(out) {
+        decode.map(map, out, scratch)?;
+    }
+    Ok(())
 }

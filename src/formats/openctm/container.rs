@@ -14,7 +14,7 @@ use crate::bytes::{Source, Walk};
 use crate::format::Format;
 use crate::limits::{FileMemory, Meter};
 use crate::mesh::{Entries, MeshEntry, Role};
-use crate::num::{as_u64, less_than, size_u64, span};
+use crate::num::{Span, as_u64, less_than, size_u64, span};
 use crate::options::{Options, Strictness};
 use crate::report::{Error, ErrorKind, Finding, Item, Result};
 
@@ -61,7 +61,7 @@ impl Container {
             match mesh {
                 Ok(mesh) => {
                     findings.extend_from_slice(mesh.findings());
-                    // Not with the windows of its time.
+                    // Without the bytes that the walk has read ahead.
                     meshes.push(mesh.with_source(walker.walk.without_windows()));
                     // The list also counts as cached memory.
                     kept.admits(MESH_BYTES);
@@ -85,12 +85,9 @@ impl Container {
         }
         findings.extend(walker.trailing());
         let source = walker.walk.source();
-        let meshes = meshes
-            .into_iter()
-            .map(|mesh| mesh.with_source(&source))
-            .collect();
+        let meshes = meshes.into_iter();
         Ok(Self {
-            meshes,
+            meshes: meshes.map(|mesh| mesh.with_source(&source)).collect(),
             source,
             options: *options,
             findings,
@@ -114,10 +111,11 @@ impl Container {
     ///
     /// Returns [`OutOfRange`](ErrorKind::OutOfRange) if the file has no such body.
     pub fn mesh(&self, index: usize) -> Result<&Mesh> {
-        self.meshes.get(index).ok_or_else(|| {
+        let Some(mesh) = self.meshes.get(index) else {
             let error = FILE.out_of_range("body").of(body_address(as_u64(index)));
-            error.expected(less_than(self.mesh_count())).found(index)
-        })
+            return Err(error.expected(less_than(self.mesh_count())).found(index));
+        };
+        Ok(mesh)
     }
 
     /// The findings that opening tolerated.
@@ -222,14 +220,11 @@ pub fn bodies(
 
 fn body_iter(source: Source, options: &Options) -> Result<BodyIter> {
     let header_size = size_u64::<raw::Header>();
-    let source =
-        source
-            .for_format(Format::OpenCtm)
-            .with_head(header_size, layout::HEAD, "header")?;
-    let (walk, len) = (source.walk(), source.len()?);
+    let source = source.for_format(Format::OpenCtm);
+    let source = source.with_head(header_size, layout::HEAD, "header")?;
     Ok(BodyIter {
-        walk,
-        len,
+        walk: source.walk(),
+        len: source.len()?,
         end: 0,
         next: Some(0),
         options: *options,
@@ -254,16 +249,15 @@ impl Iterator for BodyIter {
     type Item = Result<Mesh>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // The end, unless a body is read.
+        // Taken: the iterator ends here unless a body is read.
         let body = self.next.take()?;
-        match if body == 0 {
-            Ok(true)
-        } else {
-            self.is_body_next()
-        } {
-            Ok(true) => {}
-            Ok(false) => return None,
-            Err(error) => return Some(Err(error)),
+        // The first body must be there; any other may be absent.
+        if body > 0 {
+            match self.is_body_next() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => return Some(Err(error)),
+            }
         }
         let mesh = Mesh::read(
             &mut self.walk,
@@ -288,7 +282,7 @@ impl BodyIter {
         }
         match self.walk.get(range, "magic identifier") {
             Ok(bytes) => Ok(bytes[..] == raw::MAGIC),
-            // The length was not known; it is the end.
+            // The source does not know its length: this is its end.
             Err(error) if error.kind() == ErrorKind::Truncated => Ok(false),
             Err(error) => Err(error),
         }
@@ -296,12 +290,12 @@ impl BodyIter {
 
     /// A finding for bytes after the last body.
     fn trailing(&self) -> Option<Finding> {
-        let len = self.len.filter(|len| *len > self.end)?;
-        let detail = format!("{} bytes after the last body", len.saturating_sub(self.end));
-        Some(Finding::new(
-            rules::TRAILING_BYTES,
-            FILE.at(self.end..len),
-            detail,
-        ))
+        let trailing = self.end..self.len?;
+        if trailing.is_empty() {
+            return None;
+        }
+        let detail = format!("{} bytes after the last body", trailing.length());
+        let place = FILE.at(trailing);
+        Some(Finding::new(rules::TRAILING_BYTES, place, detail))
     }
 }

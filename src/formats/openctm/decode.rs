@@ -6,17 +6,18 @@ use super::layout::{Grid, Layout, Map, Section};
 use super::rules::{self, FILE};
 use super::{mg1, mg2, normals};
 use crate::bytes::{Array, Element, Source};
+use crate::codec::lzma;
 use crate::codec::planes::Planes;
 use crate::decode::{self, Scratch};
 use crate::limits::Meter;
 use crate::mesh::scan;
 use crate::num::{Span, as_u64, as_usize, less_than};
 use crate::options::Options;
-use crate::report::Result;
+use crate::report::{Place, Result};
 
 /// Decodes the arrays of a body.
 ///
-/// Vectors are made as long as the array; what they hold after an error is unspecified.
+/// Vectors are made as long as the array; their contents after an error are unspecified.
 #[derive(Clone, Copy)]
 pub(crate) struct Decode<'a> {
     pub(crate) layout: &'a Layout,
@@ -25,7 +26,7 @@ pub(crate) struct Decode<'a> {
     pub(crate) meter: &'a Meter<'a>,
 }
 
-/// An array, and how its stream ended.
+/// An array, and the end of its stream.
 #[derive(Clone)]
 pub(crate) struct Decoded<T> {
     pub(crate) array: Array<T>,
@@ -48,6 +49,33 @@ pub(crate) enum Ending {
     Tail,
 }
 
+/// The stream of an array, decoded to byte planes.
+pub(crate) struct Words<'a, const N: usize> {
+    pub(crate) planes: Planes<'a, N>,
+    pub(crate) ending: Ending,
+}
+
+/// The byte planes of the normals of MG2, in separate memory.
+#[cfg(feature = "rayon")]
+pub(crate) struct NormalPlanes {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) ending: Ending,
+}
+
+/// Positions and triangles, from which normals are computed.
+#[derive(Clone, Copy)]
+pub(crate) struct Geometry<'a> {
+    pub(crate) positions: &'a [[f32; 3]],
+    pub(crate) triangles: &'a [[u32; 3]],
+}
+
+/// The check of the grid indices.
+pub(crate) struct GridCheck {
+    /// `None` if all are in the grid.
+    pub(crate) outside: Option<OutsideGrid>,
+    pub(crate) ending: Ending,
+}
+
 /// Vertices whose grid index is beyond the grid.
 pub(crate) struct OutsideGrid {
     pub(crate) count: u64,
@@ -58,7 +86,7 @@ pub(crate) struct OutsideGrid {
 }
 
 impl Decode<'_> {
-    /// An array that is stored as it is.
+    /// An array that is stored uncompressed.
     pub(crate) fn view<T: Element>(&self, section: &Section) -> Result<Array<T>> {
         let bytes = self.source.get(section.range.clone(), section.what);
         bytes
@@ -73,7 +101,9 @@ impl Decode<'_> {
         if section.props.is_none() {
             return self.copy(section, out);
         }
-        self.words(section, scratch, |words| mg1::indices(words, out))
+        let words = self.words(section, scratch)?;
+        mg1::indices(&words.planes, out);
+        Ok(words.ending)
     }
 
     pub(crate) fn positions(
@@ -87,44 +117,41 @@ impl Decode<'_> {
             return self.copy(section, out);
         }
         let Some(grid) = &self.layout.grid else {
-            return self.words(section, scratch, |words| mg1::positions(words, out));
+            let words = self.words(section, scratch)?;
+            mg1::positions(&words.planes, out);
+            return Ok(words.ending);
         };
-        // Grid indices wait where the positions will be, and take no memory of their own.
+        // The grid indices are in the memory of the positions until these replace them, and need no other memory.
         let bits: &mut [[u32; 3]] = zerocopy::transmute_mut!(&mut out[..]);
-        self.words(&grid.indices, scratch, |cells| {
-            mg2::grid_indices(cells, bits, |cell, place| *place = [cell, 0, 0]);
-        })?;
-        self.words(section, scratch, |words| {
-            mg2::positions(words, &grid.boxes, bits)
-        })
+        let cells = self.words(&grid.indices, scratch)?;
+        mg2::grid_indices(&cells.planes, bits, |cell, vertex| *vertex = [cell, 0, 0]);
+        let words = self.words(section, scratch)?;
+        mg2::positions(&words.planes, &grid.boxes, bits);
+        Ok(words.ending)
     }
 
-    /// The vertices whose grid index is beyond the grid.
-    pub(crate) fn outside_grid(
-        &self,
-        grid: &Grid,
-        scratch: &mut Scratch,
-    ) -> Result<(Option<OutsideGrid>, Ending)> {
-        let (mut vertex, mut outside) = (0, None);
-        let ending = self.words(&grid.indices, scratch, |cells| {
-            // Nothing is kept of a vertex, so its place takes up nothing.
-            mg2::grid_indices(
-                cells,
-                &mut vec![(); self.layout.vertex_count()],
-                |cell, ()| {
-                    if !grid.boxes.contains(cell) {
-                        let found = outside.get_or_insert(OutsideGrid {
-                            count: 0_u64,
-                            vertex,
-                            cell,
-                        });
-                        found.count = found.count.saturating_add(1);
-                    }
-                    vertex = vertex.saturating_add(1);
-                },
-            );
-        })?;
-        Ok((outside, ending))
+    /// Finds the vertices whose grid index is beyond the grid.
+    pub(crate) fn check_grid(&self, grid: &Grid, scratch: &mut Scratch) -> Result<GridCheck> {
+        let cells = self.words(&grid.indices, scratch)?;
+        let mut vertex = 0;
+        let mut outside: Option<OutsideGrid> = None;
+        // Nothing is stored for a vertex: a vector of `()` occupies no memory.
+        let mut vertices = vec![(); self.layout.vertex_count()];
+        mg2::grid_indices(&cells.planes, &mut vertices, |cell, ()| {
+            if !grid.boxes.contains(cell) {
+                let found = outside.get_or_insert(OutsideGrid {
+                    count: 0,
+                    vertex,
+                    cell,
+                });
+                found.count = found.count.saturating_add(1);
+            }
+            vertex = vertex.saturating_add(1);
+        });
+        Ok(GridCheck {
+            outside,
+            ending: cells.ending,
+        })
     }
 
     /// The numbers of a map.
@@ -155,41 +182,47 @@ impl Decode<'_> {
         if section.props.is_none() {
             return self.copy(section, out);
         }
-        self.words(section, scratch, |words| match precision {
-            Some(precision) => mg2::numbers(words, precision, out),
-            None => mg1::numbers(words, out),
-        })
+        let words = self.words(section, scratch)?;
+        match precision {
+            Some(precision) => mg2::numbers(&words.planes, precision, out),
+            None => mg1::numbers(&words.planes, out),
+        }
+        Ok(words.ending)
     }
 
     /// Normals of MG2, from positions and triangles.
     pub(crate) fn predicted_normals(
         &self,
-        (section, grid): (&Section, &Grid),
-        (positions, triangles): (&[[f32; 3]], &[[u32; 3]]),
+        section: &Section,
+        grid: &Grid,
+        geometry: Geometry<'_>,
         out: &mut Vec<[f32; 3]>,
         scratch: &mut Scratch,
     ) -> Result<Ending> {
         self.resize(section, out)?;
-        let mut are_in_range = Ok(true);
-        let ending = self.words(section, scratch, |words| {
-            out.fill([0.0; 3]);
-            are_in_range = normals::add_triangles_of_job(positions, triangles, 0, out);
-            normals::restore(words, grid.header.normal_precision.get(), out);
-        })?;
-        if !are_in_range? {
+        let Geometry {
+            positions,
+            triangles,
+        } = geometry;
+        let words = self.words(section, scratch)?;
+        out.fill([0.0; 3]);
+        let are_in_range = normals::add_triangles_of_job(positions, triangles, 0, out)?;
+        if !are_in_range {
             self.check_indices(triangles)?;
         }
-        Ok(ending)
+        normals::restore(&words.planes, grid.header.normal_precision.get(), out);
+        Ok(words.ending)
     }
 
     /// Returns the end of the stream of an array, which is decoded for nothing else.
     pub(crate) fn ending(&self, section: &Section, scratch: &mut Scratch) -> Result<Ending> {
-        self.words::<1>(section, scratch, |_| {})
+        Ok(self.words::<1>(section, scratch)?.ending)
     }
 
-    /// Fails where an index names no vertex.
+    /// Returns an error if an index is not less than the vertex count.
     pub(crate) fn check_indices(&self, triangles: &[[u32; 3]]) -> Result<()> {
-        let (corners, count) = (triangles.as_flattened(), self.layout.vertex_count());
+        let corners = triangles.as_flattened();
+        let count = self.layout.vertex_count();
         let Some(found) = scan::out_of_range(corners.iter().copied(), count) else {
             return Ok(());
         };
@@ -204,94 +237,112 @@ impl Decode<'_> {
         Err(error.expected(less_than(count)).found(index))
     }
 
-    /// Calls `job` with the words of an array, which are in the scratch's memory.
-    fn words<const N: usize>(
+    /// Decodes the stream of an array into the memory of the scratch, which is charged only for this call.
+    fn words<'s, const N: usize>(
         &self,
         section: &Section,
-        scratch: &mut Scratch,
-        job: impl FnOnce(&Planes<'_, N>),
-    ) -> Result<Ending> {
+        scratch: &'s mut Scratch,
+    ) -> Result<Words<'s, N>> {
+        // Out of the scratch, the rest of which the decoder of the stream uses.
         let mut bytes = std::mem::take(&mut scratch.bytes);
+        let result = self.decode_planes(section, &mut bytes, scratch);
+        scratch.bytes = bytes;
+        let ending = result?;
+        let planes = scratch.bytes.get(..as_usize(section.decoded_len()));
+        Ok(Words {
+            planes: Planes::new(planes.unwrap_or_default()),
+            ending,
+        })
+    }
+
+    fn decode_planes(
+        &self,
+        section: &Section,
+        bytes: &mut Vec<u8>,
+        scratch: &mut Scratch,
+    ) -> Result<Ending> {
         let working = self.meter.part();
         let within = Decode {
             meter: &working,
             ..*self
         };
-        let result = within.make_room(section, &mut bytes).and_then(|()| {
-            let planes = bytes
-                .get_mut(..as_usize(section.decoded_len()))
-                .unwrap_or_default();
-            let ending = self.stream_into(section, planes, scratch);
-            if ending.is_ok() {
-                job(&Planes::new(planes));
-            }
-            ending
-        });
-        scratch.bytes = bytes;
-        result
+        within.grow_buffer(section, bytes)?;
+        let planes = bytes
+            .get_mut(..as_usize(section.decoded_len()))
+            .unwrap_or_default();
+        within.stream_into(section, planes, scratch)
     }
 
-    /// Makes room for the planes of an array. All of the scratch's memory is charged, while it is used.
-    fn make_room(&self, section: &Section, bytes: &mut Vec<u8>) -> Result<()> {
-        let (there, len) = (as_u64(bytes.len()), section.decoded_len());
-        if there >= len
-            && let Ok(charge) = self.meter.take(there, section.what)
+    /// Makes a reused buffer large enough for the planes of an array. All of the buffer is charged, however much of it the
+    /// array needs.
+    fn grow_buffer(&self, section: &Section, bytes: &mut Vec<u8>) -> Result<()> {
+        let capacity = as_u64(bytes.len());
+        let needed = section.decoded_len();
+        if capacity >= needed
+            && let Ok(charge) = self.meter.take(capacity, section.what)
         {
             charge.keep();
             return Ok(());
         }
-        // Given back first, and not copied: none of it is needed.
+        // Released first, and not copied: none of the old bytes are needed.
         *bytes = Vec::new();
-        self.resize_to(section, len, bytes)
+        self.resize_to(section, needed, bytes)
     }
 
-    /// The bytes of an array, in planes, in memory of their own.
+    /// The byte planes of the normals, in separate memory.
     #[cfg(feature = "rayon")]
-    pub(crate) fn own_planes(
+    pub(crate) fn normal_planes(
         &self,
         section: &Section,
         scratch: &mut Scratch,
-    ) -> Result<(Vec<u8>, Ending)> {
+    ) -> Result<NormalPlanes> {
         let mut bytes = Vec::new();
         self.resize_to(section, section.decoded_len(), &mut bytes)?;
         let ending = self.stream_into(section, &mut bytes, scratch)?;
-        Ok((bytes, ending))
+        Ok(NormalPlanes { bytes, ending })
     }
 
+    /// Decodes the stream of an array.
     fn stream_into(
         &self,
         section: &Section,
         out: &mut [u8],
         scratch: &mut Scratch,
     ) -> Result<Ending> {
-        // Made only when needed: an address allocates.
-        let place = || {
-            FILE.of(section.part.address(self.layout.body))
-                .at(section.range.clone())
-        };
-        let props = section.props.ok_or_else(|| {
-            place()
-                .malformed(section.what)
+        let Some(props) = section.props else {
+            let error = self.stream_place(section).malformed(section.what);
+            return Err(error
                 .expected("an LZMA stream")
-                .found("an array that is stored as it is")
-        })?;
-        // Also what cannot be decoded takes time.
-        let end = self
-            .meter
-            .work(as_u64(out.len()), section.what)
-            .and_then(|()| self.source.get(section.range.clone(), section.what))
-            .and_then(|input| {
-                decode::lzma_into(&input, props, out, section.what, self.options, scratch)
-            });
-        let end = end.map_err(|error| self.source.locate(place().locate(error)))?;
-        Ok(if end.is_clean {
-            Ending::Clean
-        } else {
-            Ending::Tail
-        })
+                .found("an array that is stored as it is"));
+        };
+        match self.try_stream_into(section, props, out, scratch) {
+            Ok(end) if end.is_clean => Ok(Ending::Clean),
+            Ok(_) => Ok(Ending::Tail),
+            // The place is made only now: an address allocates.
+            Err(error) => Err(self.source.locate(self.stream_place(section).locate(error))),
+        }
     }
 
-    /// Makes room for the elements of an array.
+    fn try_stream_into(
+        &self,
+        section: &Section,
+        props: [u8; 5],
+        out: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Result<lzma::End> {
+        // Charged before: streams that cannot be decoded also take time.
+        self.meter.work(as_u64(out.len()), section.what)?;
+        let input = self.source.get(section.range.clone(), section.what)?;
+        decode::lzma_into(&input, props, out, section.what, self.options, scratch)
+    }
+
+    /// The stream of an array, without its header.
+    fn stream_place(&self, section: &Section) -> Place {
+        FILE.of(section.part.address(self.layout.body))
+            .at(section.range.clone())
+    }
+
+    /// Makes a vector as long as an array.
     fn resize<T: FromZeros + Clone>(&self, section: &Section, out: &mut Vec<T>) -> Result<()> {
         self.resize_to(section, section.count, out)
     }
@@ -302,36 +353,43 @@ impl Decode<'_> {
         count: u64,
         out: &mut Vec<T>,
     ) -> Result<()> {
-        let required = self
-            .source
-            .require(std::slice::from_ref(&section.range), section.what);
-        required.map_err(|error| self.layout.place_of(section).locate(error))?;
-        self.meter.count_read(&section.range);
-        self.meter
-            .resize(out, section.range.length(), count, section.what)
+        self.try_resize_to(section, count, out)
             .map_err(|error| self.layout.place_of(section).locate(error))
     }
 
-    /// An array that is stored as it is, into memory of its length.
+    fn try_resize_to<T: FromZeros + Clone>(
+        &self,
+        section: &Section,
+        count: u64,
+        out: &mut Vec<T>,
+    ) -> Result<()> {
+        self.source
+            .require(std::slice::from_ref(&section.range), section.what)?;
+        self.meter.count_read(&section.range);
+        self.meter
+            .resize(out, section.range.length(), count, section.what)
+    }
+
+    /// Copies an array that is stored uncompressed to memory of its length.
     fn copy<T>(&self, section: &Section, out: &mut [T]) -> Result<Ending>
     where
         T: Element + FromBytes + IntoBytes + Immutable,
     {
         if cfg!(target_endian = "little") && !self.source.is_in_memory() {
-            let read = self
-                .source
-                .read_to(section.range.clone(), section.what, out.as_mut_bytes());
-            return read
-                .map(|()| Ending::Clean)
-                .map_err(|error| self.layout.place_of(section).locate(error));
+            let bytes = out.as_mut_bytes();
+            self.source
+                .read_to(section.range.clone(), section.what, bytes)
+                .map_err(|error| self.layout.place_of(section).locate(error))?;
+            return Ok(Ending::Clean);
         }
         let array = self.view(section)?;
         match array.as_native() {
             Some(native) if native.len() == out.len() => out.copy_from_slice(native),
-            _ => out
-                .iter_mut()
-                .zip(array.iter())
-                .for_each(|(place, element)| *place = element),
+            _ => {
+                for (copy, element) in out.iter_mut().zip(array.iter()) {
+                    *copy = element;
+                }
+            }
         }
         Ok(Ending::Clean)
     }

@@ -1,9 +1,9 @@
-//! The positions of the arrays of a body: sizes are checked, nothing is decoded.
+//! The index of a body: headers, texts, and the byte range of each array. Sizes are checked, nothing is decoded.
 
 use std::ops::Range;
 
 use bytes::Bytes;
-use zerocopy::little_endian::{F32, U32};
+use zerocopy::little_endian::U32;
 
 use super::mg2::GridBoxes;
 use super::raw;
@@ -61,15 +61,16 @@ pub(crate) struct Layout {
     pub(crate) findings: Vec<Finding>,
 }
 
-/// The comment: a short one is held, a long one is read when it is asked for.
+/// The comment.
 #[derive(Debug)]
 pub(crate) struct Comment {
     pub(crate) range: Range<u64>,
+    /// A short comment; `None` for a long one, which each call reads again.
     pub(crate) held: Option<Bytes>,
 }
 
-/// A comment that is not longer is held, in bytes.
-const SHORT_COMMENT: usize = 4 << 10;
+/// The maximum length of a comment that is held, in bytes.
+const MAX_HELD_COMMENT: usize = 4 << 10;
 
 /// The MG2 header, and the grid indices.
 #[derive(Debug)]
@@ -138,8 +139,18 @@ pub(crate) fn body_address(body: u64) -> Address {
 impl Section {
     /// The bytes of the array, the header of its stream included.
     pub(crate) fn stored_range(&self) -> Range<u64> {
-        let header = self.props.map_or(0, |_| size_u64::<raw::PackedData>());
+        let header = match self.props {
+            Some(_) => size_u64::<raw::PackedData>(),
+            None => 0,
+        };
         self.range.start.saturating_sub(header)..self.range.end
+    }
+
+    pub(crate) fn codec(&self) -> Codec {
+        match self.props {
+            Some(properties) => Codec::Lzma { properties },
+            None => Codec::Stored,
+        }
     }
 
     /// Returns the size of the array in bytes. As counts have 32 bits, it is far below 2^64.
@@ -151,25 +162,24 @@ impl Section {
 impl Layout {
     /// Reads the body that begins at an offset. The walk goes on at its end for the next body.
     pub(crate) fn read(walk: &mut Walk, start: u64, body: u64, limits: &Limits) -> Result<Self> {
-        let place = FILE.of(body_address(body));
-        let mut read = || {
-            let header: raw::Header = walk.read_struct(start, "header")?;
-            let method = check_identity(&header, start)?;
-            let len = walk.source().len()?;
-            let end = start.saturating_add(size_u64::<raw::Header>());
-            let findings = Findings::default();
-            let reader = Reader {
-                walk: &mut *walk,
-                len,
-                end,
-                body,
-                method,
-                limits,
-                findings,
-            };
-            reader.body(header, start)
+        Self::try_read(walk, start, body, limits)
+            .map_err(|error| FILE.of(body_address(body)).locate(error))
+    }
+
+    fn try_read(walk: &mut Walk, start: u64, body: u64, limits: &Limits) -> Result<Self> {
+        let header: raw::Header = walk.read_struct(start, "header")?;
+        let method = check_identity(&header, start)?;
+        let len = walk.source().len()?;
+        let reader = Reader {
+            walk,
+            len,
+            end: start.saturating_add(size_u64::<raw::Header>()),
+            body,
+            method,
+            limits,
+            findings: Findings::default(),
         };
-        read().map_err(|error| place.locate(error))
+        reader.body(header, start)
     }
 
     pub(crate) fn vertex_count(&self) -> usize {
@@ -201,39 +211,34 @@ impl Layout {
 
     /// An array of the mesh, in the order of RAW and MG1 files for all methods, without the grid indices.
     pub(crate) fn section(&self, index: usize) -> Option<&Section> {
-        let mut first = [&self.indices, &self.positions]
-            .into_iter()
-            .chain(&self.normals);
-        let count = first.clone().count();
-        match index.checked_sub(count) {
-            None => first.nth(index),
-            Some(map) => self
-                .uv_maps
-                .iter()
-                .chain(&self.attribute_maps)
-                .nth(map)
-                .map(|map| &map.section),
-        }
+        let before_maps = [&self.indices, &self.positions].into_iter();
+        let mut before_maps = before_maps.chain(&self.normals);
+        let count = before_maps.clone().count();
+        let Some(map_index) = index.checked_sub(count) else {
+            return before_maps.nth(index);
+        };
+        let mut maps = self.uv_maps.iter().chain(&self.attribute_maps);
+        let map = maps.nth(map_index)?;
+        Some(&map.section)
     }
 
     /// The size in bytes of all arrays, decoded; grid indices are not an array of the mesh.
     pub(crate) fn decoded_len(&self) -> u64 {
-        let arrays = self
-            .sections()
-            .filter(|section| section.part != SectionKind::GridIndices);
-        arrays.fold(0, |sum, section| sum.saturating_add(section.decoded_len()))
+        let mut sum = 0_u64;
+        for section in self.sections() {
+            if section.part != SectionKind::GridIndices {
+                sum = sum.saturating_add(section.decoded_len());
+            }
+        }
+        sum
     }
 
     pub(crate) fn block(&self, section: &Section) -> Block {
-        let codec = section
-            .props
-            .map_or(Codec::Stored, |properties| Codec::Lzma { properties });
-        let address = section.part.address(self.body);
         Block::new(
             section.what,
-            address,
+            section.part.address(self.body),
             section.range.clone(),
-            codec,
+            section.codec(),
             Some(section.decoded_len()),
         )
     }
@@ -299,7 +304,7 @@ fn check_identity(header: &raw::Header, start: u64) -> Result<Method> {
     Ok(method)
 }
 
-/// Walks from section to section.
+/// Reads a body section by section.
 struct Reader<'a> {
     walk: &'a mut Walk,
     /// The length of the source, if it is known.
@@ -318,38 +323,33 @@ impl Reader<'_> {
         let vertices = u64::from(header.vertex_count.get());
         let triangles = u64::from(header.triangle_count.get());
         let comment = self.comment()?;
-        // MG2 has the positions before the indices.
-        let (grid, positions, indices) = if self.method == Method::Mg2 {
+        let grid;
+        let positions;
+        let indices;
+        if self.method == Method::Mg2 {
+            // In MG2, the positions are before the indices.
             let (grid_header, boxes) = self.grid_header(&header)?;
-            let positions = self.section("VERT", SectionKind::Positions, vertices, 3)?;
-            let grid_indices = self.section("GIDX", SectionKind::GridIndices, vertices, 1)?;
-            let indices = self.section("INDX", SectionKind::Indices, triangles, 3)?;
-            (
-                Some(Grid {
-                    header: grid_header,
-                    boxes,
-                    indices: grid_indices,
-                }),
-                positions,
-                indices,
-            )
+            positions = self.section("VERT", SectionKind::Positions, vertices, 3)?;
+            grid = Some(Grid {
+                header: grid_header,
+                boxes,
+                indices: self.section("GIDX", SectionKind::GridIndices, vertices, 1)?,
+            });
+            indices = self.section("INDX", SectionKind::Indices, triangles, 3)?;
         } else {
-            let indices = self.section("INDX", SectionKind::Indices, triangles, 3)?;
-            (
-                None,
-                self.section("VERT", SectionKind::Positions, vertices, 3)?,
-                indices,
-            )
-        };
-        let has_normals = header.flags.get() & raw::FLAG_NORMALS != 0;
-        let normals = has_normals
-            .then(|| self.section("NORM", SectionKind::Normals, vertices, 3))
-            .transpose()?;
-        let uv_maps = self.maps(header.uv_map_count, |this, index| {
-            this.map("TEXC", SectionKind::UvMap(index), vertices, 2)
+            grid = None;
+            indices = self.section("INDX", SectionKind::Indices, triangles, 3)?;
+            positions = self.section("VERT", SectionKind::Positions, vertices, 3)?;
+        }
+        let mut normals = None;
+        if header.flags.get() & raw::FLAG_NORMALS != 0 {
+            normals = Some(self.section("NORM", SectionKind::Normals, vertices, 3)?);
+        }
+        let uv_maps = self.maps(header.uv_map_count, |reader, index| {
+            reader.map("TEXC", SectionKind::UvMap(index), vertices, 2)
         })?;
-        let attribute_maps = self.maps(header.attribute_map_count, |this, index| {
-            this.map("ATTR", SectionKind::AttributeMap(index), vertices, 4)
+        let attribute_maps = self.maps(header.attribute_map_count, |reader, index| {
+            reader.map("ATTR", SectionKind::AttributeMap(index), vertices, 4)
         })?;
         self.check_end()?;
         self.note_repeated_names(&uv_maps, "uv_maps");
@@ -386,24 +386,24 @@ impl Reader<'_> {
     /// The range of the next `len` bytes, which must be there.
     fn take(&mut self, len: u64, what: &'static str) -> Result<Range<u64>> {
         let range = span(self.end, len);
-        if self.len.is_some_and(|end| range.end > end) || self.end.checked_add(len).is_none() {
-            let there = self.len.unwrap_or(u64::MAX).saturating_sub(self.end);
+        // A source that does not know its length is checked by `check_end`.
+        let source_end = self.len.unwrap_or(u64::MAX);
+        if range.end > source_end || self.end.checked_add(len).is_none() {
+            let available = source_end.saturating_sub(self.end);
             let error = FILE.at(range).error(ErrorKind::Truncated, what);
-            return Err(error.truncated(len, there));
+            return Err(error.truncated(len, available));
         }
         self.end = range.end;
         Ok(range)
     }
 
-    /// Fails where a source that does not know its length ends before the body does.
+    /// Returns an error if a source that does not know its length ends before the body does.
     fn check_end(&mut self) -> Result<()> {
-        match self.len {
-            Some(_) => Ok(()),
-            None => self
-                .walk
-                .get(self.end.saturating_sub(1)..self.end, "last array")
-                .map(drop),
+        if self.len.is_none() {
+            let last_byte = self.end.saturating_sub(1)..self.end;
+            self.walk.get(last_byte, "last array")?;
         }
+        Ok(())
     }
 
     fn u32(&mut self, what: &'static str) -> Result<u32> {
@@ -430,7 +430,7 @@ impl Reader<'_> {
         let range = self.end.saturating_sub(len)..self.end;
         Ok(Comment {
             range,
-            held: (text.len() <= SHORT_COMMENT).then_some(text),
+            held: (text.len() <= MAX_HELD_COMMENT).then_some(text),
         })
     }
 
@@ -463,43 +463,35 @@ impl Reader<'_> {
                 return Err(error.expected("more than 0").found(precision));
             }
         }
-        for (axis, offset) in (0_usize..3).zip((24..).step_by(4)) {
-            let bound = |bounds: &[F32; 3]| bounds.get(axis).map_or(0.0, |bound| bound.get());
-            let (low, high) = (bound(&grid.lower_bound), bound(&grid.higher_bound));
-            if high < low {
+        let bounds = grid.lower_bound.iter().zip(&grid.higher_bound);
+        for ((low, high), offset) in bounds.zip((24..).step_by(4)) {
+            if high.get() < low.get() {
                 let error = FILE.at(field(offset, 4)).malformed("higher bound");
-                return Err(error
-                    .expected(format!("at least the lower bound {low}"))
-                    .found(high));
+                let expected = format!("at least the lower bound {}", low.get());
+                return Err(error.expected(expected).found(high.get()));
             }
         }
         let [x, y, z] = grid.div.map(U32::get);
-        let boxes = GridBoxes::new(&grid).ok_or_else(|| {
-            let zero = [(x, "div_x", 36), (y, "div_y", 40), (z, "div_z", 44)]
-                .into_iter()
-                .find(|(n, ..)| *n == 0);
-            if let Some((_, what, offset)) = zero {
-                return FILE
-                    .at(field(offset, 4))
-                    .malformed(what)
-                    .expected("at least 1")
-                    .found(0);
+        for (div, what, offset) in [(x, "div_x", 36), (y, "div_y", 40), (z, "div_z", 44)] {
+            if div == 0 {
+                let error = FILE.at(field(offset, 4)).malformed(what);
+                return Err(error.expected("at least 1").found(0));
             }
+        }
+        let Some(boxes) = GridBoxes::new(&grid) else {
             let error = FILE.at(field(36, 4)).malformed("div_x");
             let expected = format!(
                 "a product with div_y, {}, that is no multiple of 2^32",
                 decimal(y)
             );
-            error.expected(expected).found(x)
-        })?;
+            return Err(error.expected(expected).found(x));
+        };
         let cells = u128::from(x)
             .saturating_mul(y.into())
             .saturating_mul(z.into());
         if cells > 1 << 32 {
-            let (place, detail) = (
-                self.place(field(36, 12)),
-                format!("{cells} cells, which take more than 32 bits"),
-            );
+            let place = self.place(field(36, 12));
+            let detail = format!("{cells} cells, which take more than 32 bits");
             self.findings.add(rules::GRID_TOO_FINE, || (place, detail));
         }
         if grid.normal_precision.get().is_nan() && header.flags.get() & raw::FLAG_NORMALS == 0 {
@@ -518,10 +510,19 @@ impl Reader<'_> {
         count: u64,
         components: u64,
     ) -> Result<Section> {
-        let section = self
-            .tag(what)
-            .and_then(|()| self.data(what, part, count, components));
-        section.map_err(|error| FILE.of(part.address(self.body)).locate(error))
+        self.try_section(what, part, count, components)
+            .map_err(|error| FILE.of(part.address(self.body)).locate(error))
+    }
+
+    fn try_section(
+        &mut self,
+        what: &'static str,
+        part: SectionKind,
+        count: u64,
+        components: u64,
+    ) -> Result<Section> {
+        self.tag(what)?;
+        self.data(what, part, count, components)
     }
 
     /// The data of an array of `count` times `components` words.
@@ -581,12 +582,10 @@ impl Reader<'_> {
         for index in 0..u64::from(count.get()) {
             maps.push(read(self, index)?);
             // The list is larger than the few bytes that a map of few vertices takes up in the file.
+            let stored = self.end.saturating_sub(start);
+            let memory = as_u64(size_of_val(&maps[..]));
             Meter::of_part(self.limits, &(start..self.end))
-                .take_block(
-                    self.end.saturating_sub(start),
-                    as_u64(size_of_val(&maps[..])),
-                    "list of maps",
-                )
+                .take_block(stored, memory, "list of maps")
                 .map_err(|error| FILE.at(start..self.end).locate(error))?
                 .keep();
         }
@@ -600,27 +599,33 @@ impl Reader<'_> {
         count: u64,
         components: u64,
     ) -> Result<Map> {
-        let body = self.body;
-        let mut read = || {
-            self.tag(what)?;
-            let name = self.text("name of a map")?;
-            let has_file = matches!(part, SectionKind::UvMap(_));
-            let file = if has_file {
-                self.text("file name reference")?
-            } else {
-                Bytes::new()
-            };
-            let precision = (self.method == Method::Mg2)
-                .then(|| self.precision())
-                .transpose()?;
-            Ok(Map {
-                name,
-                file,
-                precision,
-                section: self.data(what, part, count, components)?,
-            })
+        self.try_map(what, part, count, components)
+            .map_err(|error| FILE.of(part.address(self.body)).locate(error))
+    }
+
+    fn try_map(
+        &mut self,
+        what: &'static str,
+        part: SectionKind,
+        count: u64,
+        components: u64,
+    ) -> Result<Map> {
+        self.tag(what)?;
+        let name = self.text("name of a map")?;
+        let file = match part {
+            SectionKind::UvMap(_) => self.text("file name reference")?,
+            _ => Bytes::new(),
         };
-        read().map_err(|error| FILE.of(part.address(body)).locate(error))
+        let precision = match self.method {
+            Method::Mg2 => Some(self.precision()?),
+            Method::Raw | Method::Mg1 => None,
+        };
+        Ok(Map {
+            name,
+            file,
+            precision,
+            section: self.data(what, part, count, components)?,
+        })
     }
 
     fn precision(&mut self) -> Result<f32> {
@@ -636,8 +641,8 @@ impl Reader<'_> {
     fn note_repeated_names(&mut self, maps: &[Map], field: &'static str) {
         let mut names: Vec<&[u8]> = maps.iter().map(|map| &map.name[..]).collect();
         names.sort_unstable();
-        let repeated = names.iter().zip(names.iter().skip(1)).find(|(a, b)| a == b);
-        if let Some((name, _)) = repeated {
+        let mut neighbours = names.iter().zip(names.iter().skip(1));
+        if let Some((name, _)) = neighbours.find(|(name, next)| name == next) {
             let shown = name.get(..name.len().min(40)).unwrap_or_default();
             let detail = format!("several {field} are named \"{}\"", shown.escape_ascii());
             let place = FILE.of(body_address(self.body).then(field));

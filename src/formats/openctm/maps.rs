@@ -2,12 +2,11 @@
 
 use zerocopy::{FromZeros, Immutable, IntoBytes};
 
-use super::decode::{Decode, Decoded};
+use super::decode::Decoded;
 use super::layout::Map;
 use super::mesh::Mesh;
 use crate::bytes::{Array, Element, Text};
-use crate::decode::{Scratch, Slot};
-use crate::limits::Meter;
+use crate::decode::{Context, Scratch, Slot};
 use crate::report::Result;
 
 /// A UV map of a [`Mesh`].
@@ -46,20 +45,15 @@ impl Handle {
 impl Mesh {
     /// The UV maps, in the order of the file.
     pub fn uv_maps(&self) -> impl ExactSizeIterator<Item = UvMap> + '_ {
-        self.layout
-            .uv_maps
-            .iter()
-            .enumerate()
-            .map(|(index, map)| UvMap::new(self, index, map))
+        let maps = self.layout.uv_maps.iter().enumerate();
+        maps.map(|(index, map)| UvMap::new(self, index, map))
     }
 
     /// The UV map at an index; `None` if the mesh has no such map.
     #[must_use]
     pub(crate) fn uv_map(&self, index: usize) -> Option<UvMap> {
-        self.layout
-            .uv_maps
-            .get(index)
-            .map(|map| UvMap::new(self, index, map))
+        let map = self.layout.uv_maps.get(index)?;
+        Some(UvMap::new(self, index, map))
     }
 
     /// The texture coordinates u, v of a set, which is the UV map at this index; `Ok(None)` if there is none.
@@ -69,7 +63,10 @@ impl Mesh {
     /// Returns the errors of [`UvMap::read`].
     #[doc(alias = "uv")]
     pub fn texcoords(&self, set: usize) -> Result<Option<Array<[f32; 2]>>> {
-        self.uv_map(set).map(|map| map.read()).transpose()
+        match self.uv_map(set) {
+            Some(map) => Ok(Some(map.read()?)),
+            None => Ok(None),
+        }
     }
 
     /// The attribute maps, in the order of the file.
@@ -92,49 +89,42 @@ impl Mesh {
     pub(crate) fn decoded_uv_map(
         &self,
         index: usize,
-        meter: &Meter,
-        scratch: &mut Scratch,
+        context: Context<'_>,
     ) -> Result<Decoded<[f32; 2]>> {
-        self.decoded_map(
-            &self.layout.uv_maps,
-            &self.decoded.uv_maps,
-            index,
-            (meter, scratch),
-        )
+        self.decoded_map(&self.layout.uv_maps, &self.decoded.uv_maps, index, context)
     }
 
     pub(crate) fn decoded_attribute_map(
         &self,
         index: usize,
-        meter: &Meter,
-        scratch: &mut Scratch,
+        context: Context<'_>,
     ) -> Result<Decoded<[f32; 4]>> {
-        self.decoded_map(
-            &self.layout.attribute_maps,
-            &self.decoded.attribute_maps,
-            index,
-            (meter, scratch),
-        )
+        let slots = &self.decoded.attribute_maps;
+        self.decoded_map(&self.layout.attribute_maps, slots, index, context)
     }
 
     fn decoded_map<const N: usize>(
         &self,
         maps: &[Map],
-        decoded: &[Slot<Decoded<[f32; N]>>],
+        slots: &[Slot<Decoded<[f32; N]>>],
         index: usize,
-        (meter, scratch): (&Meter, &mut Scratch),
+        context: Context<'_>,
     ) -> Result<Decoded<[f32; N]>>
     where
         [f32; N]: Element + FromZeros + IntoBytes + Immutable,
     {
-        let (map, slot) = (self.at_index(maps, index)?, self.at_index(decoded, index)?);
-        let decode = |mesh: Decode<'_>, out: &mut _, scratch: &mut _| mesh.map(map, out, scratch);
-        self.array(slot, (&map.section, &[]), meter, scratch, decode)
+        let map = self.at_index(maps, index)?;
+        let slot = self.at_index(slots, index)?;
+        self.array(slot, &map.section, context, |mesh, out, scratch| {
+            mesh.map(map, out, scratch)
+        })
     }
 
     fn at_index<'a, T>(&self, maps: &'a [T], index: usize) -> Result<&'a T> {
-        maps.get(index)
-            .ok_or_else(|| self.layout.place().out_of_range("map").found(index))
+        match maps.get(index) {
+            Some(map) => Ok(map),
+            None => Err(self.layout.place().out_of_range("map").found(index)),
+        }
     }
 }
 
@@ -171,8 +161,9 @@ impl UvMap {
     /// Returns the errors of [`Mesh::triangles`].
     pub fn read(&self) -> Result<Array<[f32; 2]>> {
         let Handle { mesh, index, .. } = &self.map;
-        mesh.decoded_uv_map(*index, &mesh.meter(), &mut Scratch::default())
-            .map(|decoded| decoded.array)
+        let mut scratch = Scratch::default();
+        let decoded = mesh.decoded_uv_map(*index, Context::new(&mesh.meter(), &mut scratch))?;
+        Ok(decoded.array)
     }
 
     /// Like [`read`](Self::read), into `out`, which gets their number.
@@ -182,9 +173,9 @@ impl UvMap {
     /// Returns the errors of [`read`](Self::read).
     pub fn read_into(&self, out: &mut Vec<[f32; 2]>, scratch: &mut Scratch) -> Result<()> {
         let Handle { mesh, index, .. } = &self.map;
-        mesh.decode(&mesh.meter())
-            .map(mesh.at_index(&mesh.layout.uv_maps, *index)?, out, scratch)
-            .map(drop)
+        let map = mesh.at_index(&mesh.layout.uv_maps, *index)?;
+        mesh.decode(&mesh.meter()).map(map, out, scratch)?;
+        Ok(())
     }
 }
 
@@ -208,8 +199,10 @@ impl AttributeMap {
     /// Returns the errors of [`Mesh::triangles`].
     pub fn read(&self) -> Result<Array<[f32; 4]>> {
         let Handle { mesh, index, .. } = &self.map;
-        mesh.decoded_attribute_map(*index, &mesh.meter(), &mut Scratch::default())
-            .map(|decoded| decoded.array)
+        let mut scratch = Scratch::default();
+        let meter = mesh.meter();
+        let decoded = mesh.decoded_attribute_map(*index, Context::new(&meter, &mut scratch))?;
+        Ok(decoded.array)
     }
 
     /// Like [`read`](Self::read), into `out`, which gets their number.
@@ -219,12 +212,8 @@ impl AttributeMap {
     /// Returns the errors of [`read`](Self::read).
     pub fn read_into(&self, out: &mut Vec<[f32; 4]>, scratch: &mut Scratch) -> Result<()> {
         let Handle { mesh, index, .. } = &self.map;
-        mesh.decode(&mesh.meter())
-            .map(
-                mesh.at_index(&mesh.layout.attribute_maps, *index)?,
-                out,
-                scratch,
-            )
-            .map(drop)
+        let map = mesh.at_index(&mesh.layout.attribute_maps, *index)?;
+        mesh.decode(&mesh.meter()).map(map, out, scratch)?;
+        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! A body: its headers, and the positions of its arrays.
+//! A body: its headers, and its arrays, which are decoded when they are needed.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,10 +17,11 @@ use crate::report::{Address, Finding, Item, Result};
 
 /// A mesh: one body of an OpenCTM file.
 ///
-/// Cloning is cheap. Opening reads counts and texts, and finds the place of every array. RAW arrays are views of the file. MG1 and
-/// MG2 arrays are decoded when they are first needed, once for all clones and threads, and cached until the last clone is dropped,
-/// as far as all bodies of a file together are no larger than [`max_total_bytes`](crate::Limits::max_total_bytes). The methods with
-/// `_into` decode into the caller's memory and cache nothing.
+/// Cloning is cheap. Opening reads counts and texts, and finds the byte range of every array. RAW arrays are views of the
+/// file. MG1 and MG2 arrays are decoded when they are first needed, once for all clones and threads, and cached until the last
+/// clone is dropped, as far as all bodies of a file together are no larger than
+/// [`max_total_bytes`](crate::Limits::max_total_bytes). The methods with `_into` decode into the caller's memory and cache
+/// nothing.
 ///
 /// That indices are less than the vertex count and numbers finite is checked by [`validate`](Self::validate), and by
 /// opening with [`Strictness::Strict`](crate::Strictness::Strict); indices also by [`view`](Self::view), and for normals
@@ -80,25 +81,24 @@ impl Mesh {
     ) -> Result<Self> {
         let layout = Layout::read(walk, start, body, &options.limits)
             .map_err(|error| walk.without_windows().locate(error))?;
+        let kept = match kept {
+            Some(kept) => kept,
+            None => FileMemory::new(&options.limits, layout.range.length()),
+        };
         let decoded = DecodedArrays {
             indices: Slot::default(),
             positions: Slot::default(),
             normals: Slot::default(),
-            uv_maps: layout.uv_maps.iter().map(|_| Slot::default()).collect(),
-            attribute_maps: layout
-                .attribute_maps
-                .iter()
-                .map(|_| Slot::default())
-                .collect(),
-            kept: kept.unwrap_or_else(|| FileMemory::new(&options.limits, layout.range.length())),
+            uv_maps: vec![Slot::default(); layout.uv_maps.len()],
+            attribute_maps: vec![Slot::default(); layout.attribute_maps.len()],
+            kept,
         };
-        let (layout, decoded) = (Arc::new(layout), Arc::new(decoded));
-        // The walk's source holds the headers that it has read.
         let mesh = Self {
-            layout,
+            layout: Arc::new(layout),
+            // The walk's source holds the headers that it has read.
             source: walk.source(),
             options: *options,
-            decoded,
+            decoded: Arc::new(decoded),
         };
         refuse_forbidden(options, Format::OpenCtm, || mesh.validate())
             .map_err(|error| mesh.source.locate(error))?;
@@ -136,14 +136,13 @@ impl Mesh {
     /// Returns an error if the file cannot be read.
     pub fn comment(&self) -> Result<Text> {
         let Comment { range, held } = &self.layout.comment;
-        let bytes = match held {
-            Some(bytes) => bytes.clone(),
-            None => self
-                .source
-                .get(range.clone(), "comment")
-                .map_err(|error| self.source.locate(error))?,
-        };
-        Ok(Text::new(bytes))
+        if let Some(bytes) = held {
+            return Ok(Text::new(bytes.clone()));
+        }
+        match self.source.get(range.clone(), "comment") {
+            Ok(bytes) => Ok(Text::new(bytes)),
+            Err(error) => Err(self.source.locate(error)),
+        }
     }
 
     /// The number of vertices: elements of every array but the indices.
@@ -188,10 +187,8 @@ impl Mesh {
     /// ranges.
     #[must_use]
     pub fn blocks(&self) -> Vec<Block> {
-        self.layout
-            .sections()
-            .map(|section| self.layout.block(section))
-            .collect()
+        let sections = self.layout.sections();
+        sections.map(|section| self.layout.block(section)).collect()
     }
 
     /// This mesh, read from another clone of its source.
@@ -248,22 +245,24 @@ impl Mesh {
             decoded: Some(self.layout.decoded_len()),
             range,
         };
-        let array = move |section: &Section| {
-            let range = section.stored_range();
-            let what = if section.part == SectionKind::Indices {
-                "triangles"
-            } else {
-                "vertices"
-            };
-            Item {
-                address: section.part.address(self.layout.body),
-                counts: vec![(what, section.count)],
-                stored: range.length(),
-                decoded: Some(section.decoded_len()),
-                range,
-            }
+        let arrays = self.layout.sections().map(|section| self.item_of(section));
+        std::iter::once(body).chain(arrays)
+    }
+
+    /// An array, as an item.
+    fn item_of(&self, section: &Section) -> Item {
+        let range = section.stored_range();
+        let counted = match section.part {
+            SectionKind::Indices => "triangles",
+            _ => "vertices",
         };
-        std::iter::once(body).chain(self.layout.sections().map(array))
+        Item {
+            address: section.part.address(self.layout.body),
+            counts: vec![(counted, section.count)],
+            stored: range.length(),
+            decoded: Some(section.decoded_len()),
+            range,
+        }
     }
 
     /// The address of the body in its file.

@@ -4,33 +4,36 @@ use crate::codec::planes::Planes;
 
 /// Numbers, as their bits.
 pub(crate) fn numbers<const N: usize>(words: &Planes<'_, N>, out: &mut [[f32; N]]) {
-    words.for_each_into(out, |bits, place| *place = bits.map(f32::from_bits));
+    words.for_each_into(out, |bits, number| *number = bits.map(f32::from_bits));
 }
 
 /// Positions, whose words are not rearranged by coordinate.
 pub(crate) fn positions(words: &Planes<'_, 1>, out: &mut [[f32; 3]]) {
-    words.for_each_into(out.as_flattened_mut(), |[bits], place| {
-        *place = f32::from_bits(bits)
+    words.for_each_into(out.as_flattened_mut(), |[bits], coordinate| {
+        *coordinate = f32::from_bits(bits);
     });
 }
 
-/// Indices of triangles, of MG1 and MG2.
+/// Indices of triangles, in MG1 and MG2: delta coding, described in the section "Indices" of MG1.
 ///
-/// The first corner is stored as its difference from the first corner of the triangle before, the third as its difference from the
-/// first. The second is also stored as its difference from the first, unless the first corner is the same as in the triangle
-/// before: then it is the difference from that triangle's second corner. All sums wrap: writers store differences below zero.
+/// The first corner is stored as its difference from the first corner of the triangle before, the third as its difference
+/// from the first. The second is also stored as its difference from the first, unless the first corner is the same as in
+/// the triangle before: then it is the difference from that triangle's second corner. All sums wrap: writers store
+/// differences below zero.
 pub(crate) fn indices(words: &Planes<'_, 3>, out: &mut [[u32; 3]]) {
-    let (mut first, mut second, mut is_first_triangle) = (0_u32, 0_u32, true);
-    words.for_each_into(out, |[a, b, c], place| {
-        let before = if a == 0 && !is_first_triangle {
+    let mut first = 0_u32;
+    let mut second = 0_u32;
+    let mut is_first_triangle = true;
+    words.for_each_into(out, |[a, b, c], triangle| {
+        first = first.wrapping_add(a);
+        let predicted_second = if a == 0 && !is_first_triangle {
             second
         } else {
-            first.wrapping_add(a)
+            first
         };
-        first = first.wrapping_add(a);
-        second = before.wrapping_add(b);
+        second = predicted_second.wrapping_add(b);
         is_first_triangle = false;
-        *place = [first, second, first.wrapping_add(c)];
+        *triangle = [first, second, first.wrapping_add(c)];
     });
 }
 

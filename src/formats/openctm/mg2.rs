@@ -69,20 +69,20 @@ impl GridBoxes {
     }
 }
 
-/// Calls `each` with the grid index of every vertex and its place in `out`.
+/// Calls `each` with the grid index of every vertex and its element of `out`. Grid indices are delta coded.
 pub(crate) fn grid_indices<T>(
     words: &Planes<'_, 1>,
     out: &mut [T],
     mut each: impl FnMut(u32, &mut T),
 ) {
     let mut cell = 0_u32;
-    words.for_each_into(out, |[difference], place| {
+    words.for_each_into(out, |[difference], element| {
         cell = cell.wrapping_add(difference);
-        each(cell, place);
+        each(cell, element);
     });
 }
 
-/// Makes positions, as the bits of their coordinates, where the first of each is its vertex's grid index.
+/// Replaces grid indices, each the first number of its vertex, by positions, as the bits of their coordinates.
 ///
 /// Within a cell, x is stored as its difference from the x of the vertex before. The integer's product and the corner's
 /// sum are rounded each, and added last.
@@ -91,8 +91,8 @@ pub(crate) fn positions(words: &Planes<'_, 3>, grid: &GridBoxes, out: &mut [[u32
     let mut x_before = 0_u32;
     let mut cell_before = None;
     let mut corner = [0.0; 3];
-    words.for_each_into(out, |[x, y, z], place| {
-        let [cell, ..] = *place;
+    words.for_each_into(out, |[x, y, z], vertex| {
+        let [cell, ..] = *vertex;
         let mut x = x;
         if cell_before == Some(cell) {
             x = x.wrapping_add(x_before);
@@ -104,7 +104,7 @@ pub(crate) fn positions(words: &Planes<'_, 3>, grid: &GridBoxes, out: &mut [[u32
         x_before = x;
         let [corner_x, corner_y, corner_z] = corner;
         let fixed = |integer: u32| grid.precision * rounded_signed(integer.cast_signed());
-        *place = [
+        *vertex = [
             fixed(x) + corner_x,
             fixed(y) + corner_y,
             fixed(z) + corner_z,
@@ -116,15 +116,15 @@ pub(crate) fn positions(words: &Planes<'_, 3>, grid: &GridBoxes, out: &mut [[u32
 /// Numbers of UV maps and attribute maps: running sums, times the precision.
 pub(crate) fn numbers<const N: usize>(words: &Planes<'_, N>, precision: f32, out: &mut [[f32; N]]) {
     let mut sums = [0_u32; N];
-    words.for_each_into(out, |differences, place| {
-        for ((sum, difference), number) in sums.iter_mut().zip(differences).zip(place) {
+    words.for_each_into(out, |differences, numbers| {
+        for ((sum, difference), number) in sums.iter_mut().zip(differences).zip(numbers) {
             *sum = sum.wrapping_add(signed_magnitude(difference));
             *number = rounded_signed(sum.cast_signed()) * precision;
         }
     });
 }
 
-/// Two's complement of a number whose sign is its lowest bit. The greatest one wraps to 0 in the reference library.
+/// Two's complement of a number whose sign is its lowest bit. The maximum wraps to 0 in the reference library.
 fn signed_magnitude(word: u32) -> u32 {
     let magnitude = word.wrapping_add(word & 1) >> 1;
     if word & 1 == 0 {

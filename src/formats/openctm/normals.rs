@@ -1,4 +1,8 @@
-//! Normals of MG2: stored as differences from normals computed from the triangles.
+//! Normals of MG2: stored relative to normals that are predicted from the triangles.
+//!
+//! The predicted normal of a vertex is the sum of the normals of its triangles, scaled to length 1. Stored are the length of
+//! the normal, and its direction in a frame whose z axis is the predicted normal, in spherical coordinates: the polar angle
+//! and the azimuth, both in steps.
 //!
 //! The published specification leaves this section open; the rules come from the reference library's code. Every operation is
 //! rounded to `f32`, in the order written here, except for one that the library makes in `f64`.
@@ -14,53 +18,53 @@ use crate::report::Result;
 /// One number of each of several vertices or triangles that are computed together, one to a lane of a SIMD register.
 type Lanes = [f32; LANES];
 
-/// A number for each lane. A loop, which is vectorized, where `std::array::from_fn` becomes calls.
+/// Returns a number for each lane. This loop is vectorized; `std::array::from_fn` would become calls.
 #[inline(always)]
 fn each_lane(number: impl Fn(usize) -> f32) -> Lanes {
     let mut lanes = [0.0; LANES];
-    for (lane, place) in lanes.iter_mut().enumerate() {
-        *place = number(lane);
+    for (lane, out) in lanes.iter_mut().enumerate() {
+        *out = number(lane);
     }
     lanes
 }
 
-/// Adds the normals of triangles to their vertices: to the vertices from `first` on that fit into `sums`.
+/// Adds the normals of triangles to the sums of their vertices. `sums` has the vertices from `first` on; others are left
+/// out.
 ///
-/// A vertex's sum takes its triangles in their order, whatever the range of vertices: ranges computed apart have the
-/// same bits.
+/// The normals of a vertex are added in the order of the triangles, whatever the range of vertices is: ranges that are
+/// computed separately have the same bits.
 ///
-/// Returns whether every index is less than the number of positions; otherwise the sums are of no use.
+/// Returns `true` if every index is less than the number of positions; otherwise the sums are invalid.
 pub(crate) fn add_triangles(
     positions: &[[f32; 3]],
     triangles: &[[u32; 3]],
     first: usize,
     sums: &mut [[f32; 3]],
 ) -> bool {
-    let mut greatest = 0;
+    let mut maximum = 0;
     if first == 0 && sums.len() == positions.len() {
         for batch in triangles.chunks(LANES) {
-            greatest = batch
-                .as_flattened()
-                .iter()
-                .fold(greatest, |greatest, index| *index.max(&greatest));
+            for index in batch.as_flattened() {
+                maximum = maximum.max(*index);
+            }
             add_batch(positions, batch, first, sums);
         }
-        return is_less(greatest, positions.len());
+        return is_less(maximum, positions.len());
     }
+    // Only triangles with a vertex in the range go into batches: most have none.
     let mut batch = [[0_u32; 3]; LANES];
     let mut filled = 0;
     for triangle in triangles {
-        greatest = triangle
-            .iter()
-            .fold(greatest, |greatest, index| *index.max(&greatest));
-        if !triangle
-            .iter()
-            .any(|corner| place(*corner, first, sums.len()).is_some())
-        {
+        let mut has_vertex_in_range = false;
+        for corner in triangle {
+            maximum = maximum.max(*corner);
+            has_vertex_in_range |= index_in_range(*corner, first, sums.len()).is_some();
+        }
+        if !has_vertex_in_range {
             continue;
         }
-        if let Some(slot) = batch.get_mut(filled) {
-            *slot = *triangle;
+        if let Some(free) = batch.get_mut(filled) {
+            *free = *triangle;
             filled = filled.saturating_add(1);
         }
         if filled == LANES {
@@ -68,13 +72,9 @@ pub(crate) fn add_triangles(
             filled = 0;
         }
     }
-    add_batch(
-        positions,
-        batch.get(..filled).unwrap_or_default(),
-        first,
-        sums,
-    );
-    is_less(greatest, positions.len())
+    let rest = batch.get(..filled).unwrap_or_default();
+    add_batch(positions, rest, first, sums);
+    is_less(maximum, positions.len())
 }
 
 /// Like [`add_triangles`], for a job that can be cancelled.
@@ -84,7 +84,7 @@ pub(crate) fn add_triangles_of_job(
     first: usize,
     sums: &mut [[f32; 3]],
 ) -> Result<bool> {
-    /// Triangles between two looks at the flag.
+    /// The number of triangles between two checks of the flag.
     const PIECE: usize = 4096 * LANES;
     let mut are_in_range = true;
     for piece in triangles.chunks(PIECE) {
@@ -98,16 +98,15 @@ fn is_less(index: u32, count: usize) -> bool {
     usize::try_from(index).is_ok_and(|index| index < count)
 }
 
-/// No more triangles than there are lanes.
+/// Adds the normals of at most [`LANES`] triangles.
+///
+/// The normal of a triangle is the cross product of the edges `a` and `b` from its first corner, scaled to length 1.
 #[expect(
     clippy::indexing_slicing,
     reason = "every index is that of a lane, and there are no more triangles"
 )]
 fn add_batch(positions: &[[f32; 3]], triangles: &[[u32; 3]], first: usize, sums: &mut [[f32; 3]]) {
-    let position = |corner: u32| {
-        let place = as_usize(corner);
-        positions.get(place).copied().unwrap_or_default()
-    };
+    let position = |corner: u32| positions.get(as_usize(corner)).copied().unwrap_or_default();
     let [mut ax, mut ay, mut az, mut bx, mut by, mut bz] = [[0.0; LANES]; 6];
     for (lane, triangle) in triangles.iter().take(LANES).enumerate() {
         let [a, b, c] = triangle.map(position);
@@ -120,34 +119,30 @@ fn add_batch(positions: &[[f32; 3]], triangles: &[[u32; 3]], first: usize, sums:
     let [x, y, z] = unit([x, y, z]);
     for (lane, triangle) in triangles.iter().take(LANES).enumerate() {
         for corner in triangle {
-            let place = place(*corner, first, sums.len());
-            if let Some(sum) = place.and_then(|place| sums.get_mut(place)) {
+            let index = index_in_range(*corner, first, sums.len());
+            if let Some(sum) = index.and_then(|index| sums.get_mut(index)) {
                 *sum = add(*sum, [x[lane], y[lane], z[lane]]);
             }
         }
     }
 }
 
-/// The place of a corner's vertex among those from `first` on.
+/// The index of a corner's vertex in the range of `count` vertices from `first` on.
 #[inline]
-fn place(corner: u32, first: usize, count: usize) -> Option<usize> {
-    usize::try_from(corner)
-        .ok()?
-        .checked_sub(first)
-        .filter(|place| *place < count)
+fn index_in_range(corner: u32, first: usize, count: usize) -> Option<usize> {
+    let index = usize::try_from(corner).ok()?.checked_sub(first)?;
+    (index < count).then_some(index)
 }
 
-fn subtract(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
-    let ([ax, ay, az], [bx, by, bz]) = (a, b);
+fn subtract([ax, ay, az]: [f32; 3], [bx, by, bz]: [f32; 3]) -> [f32; 3] {
     [ax - bx, ay - by, az - bz]
 }
 
-fn add(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
-    let ([ax, ay, az], [bx, by, bz]) = (a, b);
+fn add([ax, ay, az]: [f32; 3], [bx, by, bz]: [f32; 3]) -> [f32; 3] {
     [ax + bx, ay + by, az + bz]
 }
 
-/// Scaled to length 1 by the reciprocal; vectors of almost no length stay as they are.
+/// Scales vectors to length 1, by the reciprocal as in the library; vectors of almost no length stay as they are.
 #[expect(clippy::indexing_slicing, reason = "every index is that of a lane")]
 #[inline]
 fn unit([x, y, z]: [Lanes; 3]) -> [Lanes; 3] {
@@ -158,23 +153,24 @@ fn unit([x, y, z]: [Lanes; 3]) -> [Lanes; 3] {
     [x, y, z].map(|lanes| each_lane(|lane| lanes[lane] * factor[lane]))
 }
 
-/// 1 / length where the length is more than `least`, otherwise 1.
+/// 1 / `length` if the length is more than `minimum`, otherwise 1.
 #[inline]
-fn reciprocal(length: f32, least: f32) -> f32 {
-    if length > least { 1.0 / length } else { 1.0 }
+fn reciprocal(length: f32, minimum: f32) -> f32 {
+    if length > minimum { 1.0 / length } else { 1.0 }
 }
 
-/// Makes normals where [`add_triangles`] has put its sums.
+/// Replaces the sums of [`add_triangles`] by normals.
 pub(crate) fn restore(words: &Planes<'_, 3>, precision: f32, out: &mut [[f32; 3]]) {
-    let mut known = Directions::new(precision);
-    words.for_each_block(out, |[magnitudes, polar, azimuth], places| {
-        let sums = [0, 1, 2].map(|axis| lanes_of(places, axis));
-        let normals = turned(unit(sums), known.get(polar, azimuth));
-        for ((lane, place), magnitude) in places.iter_mut().enumerate().zip(magnitudes) {
+    let mut directions = Directions::new(precision);
+    words.for_each_block(out, |[magnitudes, polar, azimuth], vertices| {
+        let sums = [0, 1, 2].map(|axis| lanes_of(vertices, axis));
+        let normals = rotate_to(unit(sums), directions.get(polar, azimuth));
+        for ((lane, vertex), magnitude) in vertices.iter_mut().enumerate().zip(magnitudes) {
             let magnitude = rounded_signed(magnitude.cast_signed()) * precision;
-            *place = normals
+            let normal = normals
                 .each_ref()
-                .map(|lanes| lanes.get(lane).copied().unwrap_or_default() * magnitude);
+                .map(|lanes| lanes.get(lane).copied().unwrap_or_default());
+            *vertex = normal.map(|component| component * magnitude);
         }
     });
 }
@@ -188,22 +184,38 @@ fn lanes_of(vectors: &[[f32; 3]], axis: usize) -> Lanes {
     lanes
 }
 
-/// Directions from the z axis, with a cache of the last ones: most normals are next to the predicted ones, few steps off
-/// in either angle, and four sines take longer than all the rest.
+/// Directions in the frame of the predicted normal, with a cache of the last ones: most normals are near the predicted
+/// ones, a few steps away in either angle, and four sines and cosines take longer than all other operations together.
 struct Directions {
     precision: f32,
-    /// By a hash of the steps: the steps, and their direction.
-    known: [([u32; 2], [f32; 3]); Self::KNOWN],
+    /// A direct-mapped cache: each entry is at the hash of its steps, and replaces the entry that was there.
+    cache: [CachedDirection; Self::CACHE_SIZE],
+}
+
+#[derive(Clone, Copy)]
+struct CachedDirection {
+    polar: u32,
+    azimuth: u32,
+    direction: [f32; 3],
+}
+
+impl CachedDirection {
+    fn new(polar: u32, azimuth: u32, precision: f32) -> Self {
+        Self {
+            polar,
+            azimuth,
+            direction: direction(polar, azimuth, precision),
+        }
+    }
 }
 
 impl Directions {
-    const KNOWN: usize = 512;
+    const CACHE_SIZE: usize = 512;
 
     fn new(precision: f32) -> Self {
-        let known = ([0; 2], direction([0; 2], precision));
         Self {
             precision,
-            known: [known; Self::KNOWN],
+            cache: [CachedDirection::new(0, 0, precision); Self::CACHE_SIZE],
         }
     }
 
@@ -214,13 +226,14 @@ impl Directions {
     fn get(&mut self, polar: &[u32; LANES], azimuth: &[u32; LANES]) -> [Lanes; 3] {
         let mut directions = [[0.0; LANES]; 3];
         for lane in 0..LANES {
-            let steps = [polar[lane], azimuth[lane]];
-            let hash = steps[0].wrapping_mul(37).wrapping_add(steps[1]);
-            let known = &mut self.known[hash as usize & (Self::KNOWN - 1)];
-            if known.0 != steps {
-                *known = (steps, direction(steps, self.precision));
+            let polar = polar[lane];
+            let azimuth = azimuth[lane];
+            let hash = polar.wrapping_mul(37).wrapping_add(azimuth);
+            let cached = &mut self.cache[hash as usize & (Self::CACHE_SIZE - 1)];
+            if cached.polar != polar || cached.azimuth != azimuth {
+                *cached = CachedDirection::new(polar, azimuth, self.precision);
             }
-            for (lanes, axis) in directions.iter_mut().zip(known.1) {
+            for (lanes, axis) in directions.iter_mut().zip(cached.direction) {
                 lanes[lane] = axis;
             }
         }
@@ -228,39 +241,44 @@ impl Directions {
     }
 }
 
-/// Returns the direction `polar` steps away from the z axis, and `azimuth` steps along the circle around the axis there.
-fn direction([polar, azimuth]: [u32; 2], precision: f32) -> [f32; 3] {
+/// Returns the direction `polar` steps away from the z axis, and `azimuth` steps along the circle around the axis there,
+/// which has more steps the longer it is.
+fn direction(polar: u32, azimuth: u32, precision: f32) -> [f32; 3] {
     let phi = (rounded(polar) * (0.5 * PI)) * precision;
-    let step = match polar {
+    let azimuth_step = match polar {
         0 => 0.0,
         1..=4 => 0.5 * PI,
         _ => (2.0 * PI) / rounded(polar),
     };
-    let theta = rounded_signed(azimuth.cast_signed()) * step - PI;
-    let ((sin_phi, cos_phi), (sin_theta, cos_theta)) = (phi.sin_cos(), theta.sin_cos());
+    let theta = rounded_signed(azimuth.cast_signed()) * azimuth_step - PI;
+    let (sin_phi, cos_phi) = phi.sin_cos();
+    let (sin_theta, cos_theta) = theta.sin_cos();
     [sin_phi * cos_theta, sin_phi * sin_theta, cos_phi]
 }
 
-/// Directions turned from the z axis to each vertex's own one.
+/// Rotates directions from a common frame to the frame of each vertex, whose z axis is its predicted normal.
+///
+/// The x axis is perpendicular to the z axis and to (1, 0, 1); the y axis is their cross product.
 #[expect(clippy::indexing_slicing, reason = "every index is that of a lane")]
-fn turned([zx, zy, zz]: [Lanes; 3], [q0, q1, q2]: [Lanes; 3]) -> [Lanes; 3] {
-    let mut turned = [[0.0; LANES]; 3];
+fn rotate_to([zx, zy, zz]: [Lanes; 3], [q0, q1, q2]: [Lanes; 3]) -> [Lanes; 3] {
+    let mut rotated = [[0.0; LANES]; 3];
     for lane in 0..LANES {
         let [zx, zy, zz] = [zx[lane], zy[lane], zz[lane]];
         let [q0, q1, q2] = [q0[lane], q1[lane], q2[lane]];
         let [x0, x1, x2] = [-zy, zx - zz, zy];
-        // No vector across (1, 0, 1) is found this way; the library leaves x and y of such a frame empty.
+        // The vector is 0 if the z axis is parallel to (1, 0, 1). The library then leaves the x and y axes at 0.
         let factor = reciprocal(long_sum(x0, x1).sqrt(), 1e-20);
         let [x0, x1, x2] = [x0 * factor, x1 * factor, x2 * factor];
         let [y0, y1, y2] = [zy * x2 - zz * x1, zz * x0 - zx * x2, zx * x1 - zy * x0];
-        turned[0][lane] = (x0 * q0 + y0 * q1) + zx * q2;
-        turned[1][lane] = (x1 * q0 + y1 * q1) + zy * q2;
-        turned[2][lane] = (x2 * q0 + y2 * q1) + zz * q2;
+        rotated[0][lane] = (x0 * q0 + y0 * q1) + zx * q2;
+        rotated[1][lane] = (x1 * q0 + y1 * q1) + zy * q2;
+        rotated[2][lane] = (x2 * q0 + y2 * q1) + zz * q2;
     }
-    turned
+    rotated
 }
 
-/// `2.0 * x0 * x0 + x1 * x1` as C computes it: the first product and the sum in `f64`, the second product in `f32`.
+/// `2.0 * x0 * x0 + x1 * x1` as C computes it: the first product and the sum in `f64`, because `2.0` is a `double`; the
+/// second product in `f32`.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "rounding to f32 is what the library does"
@@ -344,9 +362,9 @@ mod tests {
     #[test]
     fn no_step_off_the_axis_is_the_axis() {
         let axis = unit(all([1.0, 2.0, -3.0]));
-        let direction = all(direction([0, 0], 0.25));
+        let direction = all(direction(0, 0, 0.25));
         assert_eq!(
-            first(turned(axis, direction)).map(f32::abs),
+            first(rotate_to(axis, direction)).map(f32::abs),
             first(axis).map(f32::abs)
         );
     }
@@ -354,11 +372,11 @@ mod tests {
     #[test]
     fn singular_axis_keeps_its_own_part_alone() {
         let axis = [0.5, 0.0, 0.5];
-        let direction = direction([3, 1], 0.1);
+        let direction = direction(3, 1, 0.1);
         let [_, _, along] = direction;
         let direction = all(direction);
         assert_eq!(
-            first(turned(all(axis), direction)),
+            first(rotate_to(all(axis), direction)),
             axis.map(|lane| lane * along)
         );
     }

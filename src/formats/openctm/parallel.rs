@@ -2,142 +2,172 @@
 
 use rayon::prelude::*;
 
-use super::decode::{Decoded, Ending};
+use super::decode::{Decoded, NormalPlanes};
 use super::layout::{Grid, Method, Section, SectionKind};
 use super::mesh::Mesh;
 use super::normals;
 use crate::bytes::Array;
 use crate::codec::planes::Planes;
-use crate::decode::Scratch;
+use crate::decode::{Context, Scratch};
 use crate::limits::{Meter, job};
 use crate::num::{Span, as_usize};
 use crate::options::Parallelism;
 use crate::report::Result;
 
-/// Stored bytes besides the largest stream that are worth waking another thread.
-const WORTH_A_THREAD: u64 = 16 << 10;
+/// The minimum number of stored bytes, without the largest stream, for which other threads are woken.
+const MIN_PARALLEL_BYTES: u64 = 16 << 10;
 
-/// Vertices whose normals are worth a thread of their own.
-const LEAST_VERTICES: usize = 16 << 10;
-
-/// The stream of the normals of MG2: its bytes, and how it ended.
-type NormalPlanes = (Vec<u8>, Ending);
+/// The minimum number of vertices whose normals are a task.
+const MIN_TASK_VERTICES: usize = 16 << 10;
 
 impl Mesh {
-    /// Decodes what is not decoded yet, where threads pay; otherwise nothing.
+    /// Decodes all arrays that are not cached yet, if several threads are faster than one; otherwise does nothing.
     ///
-    /// Streams cannot be split, so each is decoded by one thread. Normals of MG2 come last: they need positions and
-    /// indices, and then every vertex is on its own.
+    /// An LZMA stream cannot be split, so each is decoded by one thread. Normals of MG2 come last: they need positions and
+    /// indices, and then every vertex is independent of the others.
     ///
-    /// Errors are dropped: the accessors decode what is missing, array by array, and report them, so that the error
-    /// does not depend on threads.
+    /// Errors are dropped: the accessors decode the missing arrays one by one and report the errors, so that the reported
+    /// error does not depend on threads.
     pub(crate) fn decode_in_parallel(&self) {
-        if self.options.parallelism != Parallelism::Rayon || self.method() == Method::Raw {
+        if !self.is_faster_in_parallel() {
             return;
         }
-        if self.decoded.kept.left() < self.layout.decoded_len() {
-            return;
-        }
-        let sections = self.layout.sections();
-        let stored = sections.clone().map(|section| section.range.length());
-        let largest = stored.clone().max().unwrap_or(0);
-        if stored.fold(0, u64::saturating_add).saturating_sub(largest) < WORTH_A_THREAD {
-            return;
-        }
-        // Data that is kept is charged to the calls that use it.
+        // Not charged here: cached data is charged to the calls that use it.
         let meter = &job::unmetered(|| self.meter());
+        let mut sections: Vec<&Section> = self.layout.sections().collect();
         // Grid indices are decoded with the positions.
-        let alone: Vec<&Section> = sections
-            .filter(|section| section.part != SectionKind::GridIndices)
-            .collect();
-        let decode =
-            |scratch: &mut Scratch, section: &&Section| self.decode_one(section, meter, scratch);
+        sections.retain(|section| section.part != SectionKind::GridIndices);
         let results: Vec<Result<Option<NormalPlanes>>> = job::in_pool(|job| {
-            let decode =
-                |scratch: &mut Scratch, section: &&Section| job.task(|| decode(scratch, section));
-            alone
+            sections
                 .par_iter()
-                .map_init(|| job.task(Scratch::default), decode)
+                .map_init(
+                    || job.task(Scratch::default),
+                    |scratch, section| {
+                        job.task(|| self.decode_section(section, Context::new(meter, scratch)))
+                    },
+                )
                 .collect()
         });
-        if results.iter().all(Result::is_ok)
-            && let Some((planes, ending)) = results.into_iter().flatten().flatten().next()
-            && let (Some(section), Some(grid)) = (&self.layout.normals, &self.layout.grid)
-            && let Ok(Some(normals)) = predicted_normals(self, (section, grid), &planes, meter)
-        {
-            let normals = Decoded {
-                array: Array::from_vec(normals),
-                ending,
-            };
-            if self.decoded.kept.admits(normals.bytes()) {
-                // Nobody waits for this: where another thread has made the normals meanwhile, those are kept.
-                self.decoded.normals.get_or_set(normals);
+        let mut normal_planes = None;
+        for result in results {
+            match result {
+                Ok(Some(planes)) => normal_planes = Some(planes),
+                Ok(None) => {}
+                Err(_) => return,
             }
+        }
+        if let Some(planes) = normal_planes {
+            self.cache_normals(&planes, meter);
         }
     }
 
-    /// Decodes one array; of the normals of MG2, just their stream, which is returned.
-    fn decode_one(
+    fn is_faster_in_parallel(&self) -> bool {
+        if self.options.parallelism != Parallelism::Rayon || self.method() == Method::Raw {
+            return false;
+        }
+        // Arrays that are not cached would be decoded a second time.
+        if self.decoded.kept.left() < self.layout.decoded_len() {
+            return false;
+        }
+        let mut stored = 0_u64;
+        let mut largest = 0;
+        for section in self.layout.sections() {
+            let length = section.range.length();
+            stored = stored.saturating_add(length);
+            largest = length.max(largest);
+        }
+        stored.saturating_sub(largest) >= MIN_PARALLEL_BYTES
+    }
+
+    /// Decodes one array. For normals of MG2, decodes only their stream and returns it.
+    fn decode_section(
         &self,
         section: &Section,
-        meter: &Meter,
-        scratch: &mut Scratch,
+        context: Context<'_>,
     ) -> Result<Option<NormalPlanes>> {
         match section.part {
             SectionKind::Indices => {
-                self.decoded_indices(meter, scratch)?;
+                self.decoded_indices(context)?;
             }
             SectionKind::Positions | SectionKind::GridIndices => {
-                self.decoded_positions(meter, scratch)?;
+                self.decoded_positions(context)?;
             }
             SectionKind::Normals if self.method() != Method::Mg2 => {
-                self.decoded_normals(None, meter, scratch)?;
+                self.decoded_normals(None, context)?;
             }
             SectionKind::Normals if self.decoded.normals.get().is_some() => {}
             SectionKind::Normals => {
-                return self.decode(meter).own_planes(section, scratch).map(Some);
+                let Context { meter, scratch } = context;
+                let planes = self.decode(meter).normal_planes(section, scratch)?;
+                return Ok(Some(planes));
             }
             SectionKind::UvMap(index) => {
-                self.decoded_uv_map(as_usize(index), meter, scratch)?;
+                self.decoded_uv_map(as_usize(index), context)?;
             }
             SectionKind::AttributeMap(index) => {
-                self.decoded_attribute_map(as_usize(index), meter, scratch)?;
+                self.decoded_attribute_map(as_usize(index), context)?;
             }
         }
         Ok(None)
     }
-}
 
-/// Normals of ranges of vertices, each on its own; `Ok(None)` where an index is out of range.
-fn predicted_normals(
-    mesh: &Mesh,
-    (section, grid): (&Section, &Grid),
-    planes: &[u8],
-    meter: &Meter,
-) -> Result<Option<Vec<[f32; 3]>>> {
-    let (positions, triangles) = (mesh.positions()?, mesh.raw_triangles()?);
-    let (positions, triangles) = (positions.to_native(), triangles.to_native());
-    let mut normals: Vec<[f32; 3]> = meter
-        .vec(section.range.length(), section.count, section.what)
-        .map_err(|error| mesh.layout.place_of(section).locate(error))?;
-    let part = normals
-        .len()
-        .div_ceil(rayon::current_num_threads().max(1))
-        .max(LEAST_VERTICES);
-    let words = Planes::new(planes);
-    let precision = grid.header.normal_precision.get();
-    let add = |(index, normals): (usize, &mut [[f32; 3]])| -> Result<bool> {
-        let first = index.saturating_mul(part);
-        let are_in_range = normals::add_triangles_of_job(&positions, &triangles, first, normals)?;
-        normals::restore(&words.from(first), precision, normals);
-        Ok(are_in_range)
-    };
-    let are_all_in_range = job::in_pool(|job| {
-        let added = normals
-            .par_chunks_mut(part)
-            .enumerate()
-            .map(|part| job.task(|| add(part)));
-        added.try_reduce(|| true, |one, other| Ok(one && other))
-    });
-    Ok(are_all_in_range?.then_some(normals))
+    /// Computes the normals of MG2 and caches them. Caches nothing if they cannot be computed.
+    fn cache_normals(&self, planes: &NormalPlanes, meter: &Meter) {
+        let layout = &self.layout;
+        let (Some(section), Some(grid)) = (&layout.normals, &layout.grid) else {
+            return;
+        };
+        let Ok(Some(normals)) = self.parallel_normals(section, grid, &planes.bytes, meter) else {
+            return;
+        };
+        let normals = Decoded {
+            array: Array::from_vec(normals),
+            ending: planes.ending,
+        };
+        if self.decoded.kept.admits(normals.bytes()) {
+            // No thread waits for these: if another one has made the normals meanwhile, those stay.
+            self.decoded.normals.get_or_set(normals);
+        }
+    }
+
+    /// Computes the normals of ranges of vertices, each as a task; `Ok(None)` if an index is out of range.
+    fn parallel_normals(
+        &self,
+        section: &Section,
+        grid: &Grid,
+        planes: &[u8],
+        meter: &Meter,
+    ) -> Result<Option<Vec<[f32; 3]>>> {
+        let positions = self.positions()?;
+        let positions = positions.to_native();
+        let triangles = self.raw_triangles()?;
+        let triangles = triangles.to_native();
+        let mut normals: Vec<[f32; 3]> = meter
+            .vec(section.range.length(), section.count, section.what)
+            .map_err(|error| self.layout.place_of(section).locate(error))?;
+        let threads = rayon::current_num_threads().max(1);
+        let task_length = normals.len().div_ceil(threads).max(MIN_TASK_VERTICES);
+        let words = Planes::new(planes);
+        let precision = grid.header.normal_precision.get();
+
+        // Every task goes through all triangles, and adds only to its vertices. The sum of each vertex then has the same
+        // terms in the same order as without threads, and therefore the same bits.
+        let compute = |first: usize, normals: &mut [[f32; 3]]| -> Result<bool> {
+            let are_in_range =
+                normals::add_triangles_of_job(&positions, &triangles, first, normals)?;
+            normals::restore(&words.from(first), precision, normals);
+            Ok(are_in_range)
+        };
+        let are_in_range = job::in_pool(|job| {
+            let tasks = normals.par_chunks_mut(task_length).enumerate();
+            let results = tasks.map(|(index, normals)| {
+                job.task(|| compute(index.saturating_mul(task_length), normals))
+            });
+            results.try_reduce(|| true, |one, other| Ok(one && other))
+        })?;
+        if !are_in_range {
+            return Ok(None);
+        }
+        Ok(Some(normals))
+    }
 }

@@ -1,13 +1,14 @@
-//! Checks that look at every value.
+//! Checks of every value.
 
 use std::sync::Arc;
 
+use super::arrays::DecodedGeometry;
 use super::decode::{Decoded, Ending, OutsideGrid};
 use super::layout::{Grid, Section};
 use super::mesh::Mesh;
 use super::rules;
 use crate::bytes::{Array, Element, Scalar};
-use crate::decode::Scratch;
+use crate::decode::{Context, Scratch};
 use crate::limits::Meter;
 use crate::mesh::scan;
 use crate::num::{as_u64, as_usize, component, decimal};
@@ -57,74 +58,74 @@ struct Check<'a> {
 
 impl<'a> Check<'a> {
     fn arrays(&mut self, scratch: &mut Scratch) -> Result<()> {
-        let (mesh, meter, layout) = (self.mesh, self.meter, &self.mesh.layout);
-        // All are decoded before any is checked, so that the first error is the same as in `Mesh::arrays`.
-        let indices = mesh.decoded_indices(meter, scratch)?;
-        let positions = mesh.decoded_positions(meter, scratch)?;
+        let mesh = self.mesh;
+        let meter = self.meter;
+        let layout = &mesh.layout;
+        // Both are decoded before any is checked, so that the first error is the same as in `Mesh::arrays`.
+        let indices = mesh.decoded_indices(Context::new(meter, scratch))?;
+        let positions = mesh.decoded_positions(Context::new(meter, scratch))?;
         let are_in_range = self.indices(&indices);
         self.numbers(&layout.positions, &positions);
         match (&layout.normals, &layout.grid) {
-            // They cannot be computed.
+            // The normals cannot be computed: only their stream is checked.
             (Some(section), Some(_)) if !are_in_range => {
                 let ending = mesh.decode(meter).ending(section, scratch)?;
                 self.note_ending(section, ending);
             }
             (Some(section), _) => {
-                let known = Some((&positions.array, &indices.array));
-                if let Some(normals) = mesh.decoded_normals(known, meter, scratch)? {
+                let geometry = DecodedGeometry {
+                    positions: positions.array.clone(),
+                    triangles: indices.array.clone(),
+                };
+                let context = Context::new(meter, scratch);
+                if let Some(normals) = mesh.decoded_normals(Some(geometry), context)? {
                     self.numbers(section, &normals);
                 }
             }
             (None, _) => {}
         }
         for (index, map) in layout.uv_maps.iter().enumerate() {
-            let coords = mesh.decoded_uv_map(index, meter, scratch)?;
+            let coords = mesh.decoded_uv_map(index, Context::new(meter, scratch))?;
             self.numbers(&map.section, &coords);
         }
         for (index, map) in layout.attribute_maps.iter().enumerate() {
-            let values = mesh.decoded_attribute_map(index, meter, scratch)?;
+            let values = mesh.decoded_attribute_map(index, Context::new(meter, scratch))?;
             self.numbers(&map.section, &values);
         }
-        layout
-            .grid
-            .as_ref()
-            .map_or(Ok(()), |grid| self.grid(grid, scratch))
+        if let Some(grid) = &layout.grid {
+            self.grid(grid, scratch)?;
+        }
+        Ok(())
     }
 
     /// Returns `true` if all indices are less than the vertex count.
     fn indices(&mut self, decoded: &Decoded<[u32; 3]>) -> bool {
-        let (section, count) = (&self.mesh.layout.indices, self.mesh.vertex_count());
+        let layout = &self.mesh.layout;
+        let section = &layout.indices;
+        let count = self.mesh.vertex_count();
         self.note_ending(section, decoded.ending);
         let triangles = &decoded.array;
         let corners = triangles.clone().flatten();
         let found = scan::out_of_range(corners.iter(), count);
         if let Some(found) = found {
-            let index = corners
-                .slice_u64(found.first..u64::MAX)
-                .get(0)
-                .unwrap_or_default();
+            let from_first = corners.slice_u64(found.first..u64::MAX);
+            let index = from_first.get(0).unwrap_or_default();
             self.findings
                 .add_many(rules::INDEX_OUT_OF_RANGE, found.count, || {
-                    let detail = format!(
-                        "expected less than {}, found {}",
-                        decimal(as_u64(count)),
-                        decimal(index)
-                    );
-                    (
-                        self.mesh
-                            .layout
-                            .place_of_word(section, found.first, found.first),
-                        detail,
-                    )
+                    let expected = decimal(as_u64(count));
+                    let detail = format!("expected less than {expected}, found {}", decimal(index));
+                    let place = layout.place_of_word(section, found.first, found.first);
+                    (place, detail)
                 });
         }
-        if let (1, Some([a, b, c])) = (triangles.len(), triangles.get(0))
+        if triangles.len() == 1
+            && let Some([a, b, c]) = triangles.get(0)
             && a == b
             && b == c
         {
             self.findings.add(rules::POINT_CLOUD, || {
                 let detail = format!("{} vertices, and no other triangle", decimal(as_u64(count)));
-                (self.mesh.layout.place_of(section), detail)
+                (layout.place_of(section), detail)
             });
         }
         found.is_none()
@@ -138,43 +139,37 @@ impl<'a> Check<'a> {
         };
         self.findings.add_many(rules::NOT_FINITE, found.count, || {
             let vertex = found.first.checked_div(section.components).unwrap_or(0);
-            let bytes = array
-                .as_bytes()
-                .as_chunks()
-                .0
-                .get(as_usize(found.first))
-                .copied();
-            let number = f32::from_le_bytes(bytes.unwrap_or_default());
-            let component = component(as_usize(
-                found.first.checked_rem(section.components).unwrap_or(0),
-            ));
+            let axis = found.first.checked_rem(section.components).unwrap_or(0);
+            let (words, _) = array.as_bytes().as_chunks();
+            let word = words.get(as_usize(found.first)).copied();
+            let number = f32::from_le_bytes(word.unwrap_or_default());
             let place = self.mesh.layout.place_of_word(section, vertex, found.first);
-            (place, format!("{component} is {number}"))
+            (place, format!("{} is {number}", component(as_usize(axis))))
         });
     }
 
     fn grid(&mut self, grid: &'a Grid, scratch: &mut Scratch) -> Result<()> {
-        let (outside, ending) = self.mesh.decode(self.meter).outside_grid(grid, scratch)?;
-        self.note_ending(&grid.indices, ending);
-        if let Some(OutsideGrid {
+        let check = self.mesh.decode(self.meter).check_grid(grid, scratch)?;
+        self.note_ending(&grid.indices, check.ending);
+        let Some(outside) = check.outside else {
+            return Ok(());
+        };
+        let OutsideGrid {
             count,
             vertex,
             cell,
-        }) = outside
-        {
-            self.findings.add_many(rules::OUTSIDE_GRID, count, || {
-                let [x, y, z] = grid.header.div;
-                let detail = format!("expected less than {x} x {y} x {z}, found {cell}");
-                (self.mesh.layout.place_in(&grid.indices, vertex), detail)
-            });
-        }
+        } = outside;
+        self.findings.add_many(rules::OUTSIDE_GRID, count, || {
+            let [x, y, z] = grid.header.div;
+            let detail = format!("expected less than {x} x {y} x {z}, found {cell}");
+            (self.mesh.layout.place_in(&grid.indices, vertex), detail)
+        });
         Ok(())
     }
 
     fn note_ending(&mut self, section: &'a Section, ending: Ending) {
-        match ending {
-            Ending::Clean => {}
-            Ending::Tail => self.tails.push(section),
+        if ending == Ending::Tail {
+            self.tails.push(section);
         }
     }
 

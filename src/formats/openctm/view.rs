@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::container::Container;
 use super::mesh::Mesh;
 use super::rules::FILE;
-use crate::decode::Scratch;
+use crate::decode::{Context, Scratch};
 use crate::limits::{Limits, Meter};
 use crate::mesh::{
     Attribute, AttributeInfo, Bounds, Indices, LoadAttribute, MeshCounts, MeshView, Role, Semantic,
@@ -36,29 +36,35 @@ impl LoadAttribute for BodyArrays {
     }
 
     fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
-        let Self { mesh, parts } = self;
-        let absent = || {
-            FILE.of(mesh.address())
-                .out_of_range("attribute")
-                .found(&info.semantic)
-        };
-        let scratch = &mut Scratch::default();
-        let bytes = match parts.get(index).ok_or_else(absent)? {
-            Origin::Positions => mesh.decoded_positions(meter, scratch)?.array.into_bytes(),
-            Origin::Normals => {
-                let normals = mesh.decoded_normals(None, meter, scratch)?;
-                normals.ok_or_else(absent)?.array.into_bytes()
+        let mesh = &self.mesh;
+        let mut scratch = Scratch::default();
+        let context = Context::new(meter, &mut scratch);
+        let bytes = match self.parts.get(index) {
+            Some(Origin::Positions) => {
+                let positions = mesh.decoded_positions(context)?;
+                Some(positions.array.into_bytes())
             }
-            Origin::UvMap(index) => mesh
-                .decoded_uv_map(*index, meter, scratch)?
-                .array
-                .into_bytes(),
-            Origin::AttributeMap(index) => mesh
-                .decoded_attribute_map(*index, meter, scratch)?
-                .array
-                .into_bytes(),
+            Some(Origin::Normals) => {
+                let normals = mesh.decoded_normals(None, context)?;
+                normals.map(|normals| normals.array.into_bytes())
+            }
+            Some(Origin::UvMap(index)) => {
+                let coords = mesh.decoded_uv_map(*index, context)?;
+                Some(coords.array.into_bytes())
+            }
+            Some(Origin::AttributeMap(index)) => {
+                let values = mesh.decoded_attribute_map(*index, context)?;
+                Some(values.array.into_bytes())
+            }
+            None => None,
         };
-        Ok(Attribute::new(info.semantic.clone(), info.format, bytes))
+        match bytes {
+            Some(bytes) => Ok(Attribute::new(info.semantic.clone(), info.format, bytes)),
+            None => {
+                let error = FILE.of(mesh.address()).out_of_range("attribute");
+                Err(error.found(&info.semantic))
+            }
+        }
     }
 }
 
@@ -73,16 +79,14 @@ impl Container {
     }
 
     fn mesh_at(&self, address: &Address) -> Result<&Mesh> {
-        let mesh = address
-            .index_in("bodies", |_| None)
-            .and_then(|index| self.mesh(index).ok());
-        let absent = || {
-            let error = FILE.of(address.clone()).out_of_range("mesh");
-            error
-                .expected(format!("bodies[i] with i below {}", self.mesh_count()))
-                .found(address)
-        };
-        mesh.ok_or_else(absent)
+        if let Some(index) = address.index_in("bodies", |_| None)
+            && let Ok(mesh) = self.mesh(index)
+        {
+            return Ok(mesh);
+        }
+        let error = FILE.of(address.clone()).out_of_range("mesh");
+        let expected = format!("bodies[i] with i below {}", self.mesh_count());
+        Err(error.expected(expected).found(address))
     }
 
     pub(crate) fn mesh_counts(&self, address: &Address) -> Result<MeshCounts> {
@@ -97,10 +101,9 @@ impl Container {
 impl Mesh {
     /// The numbers of the header.
     pub(crate) fn counts(&self) -> MeshCounts {
-        let [vertices, triangles] = [self.vertex_count(), self.triangle_count()].map(as_u64);
         MeshCounts {
-            vertices,
-            triangles,
+            vertices: as_u64(self.vertex_count()),
+            triangles: as_u64(self.triangle_count()),
             has_positions: true,
         }
     }
@@ -109,7 +112,7 @@ impl Mesh {
     ///
     /// UV maps are [`Semantic::TexCoord`], in their order. Attribute maps named `Color`, in any case, are
     /// [`Semantic::Color`]. The others are [`Semantic::Custom`] with their name, or with their address
-    /// (`attribute_maps[2]`) where the name is empty or taken.
+    /// (`attribute_maps[2]`) if the name is empty or taken.
     ///
     /// # Errors
     ///
@@ -139,41 +142,44 @@ impl Mesh {
 
 fn attributes(mesh: &Mesh) -> Vec<(AttributeInfo, Origin)> {
     let mut attributes = Vec::new();
-    let mut add =
-        |semantic, format, part| attributes.push((AttributeInfo { semantic, format }, part));
-    add(
-        Semantic::Position,
-        VertexFormat::FLOAT32X3,
-        Origin::Positions,
-    );
+    let position = AttributeInfo {
+        semantic: Semantic::Position,
+        format: VertexFormat::FLOAT32X3,
+    };
+    attributes.push((position, Origin::Positions));
     if mesh.has_normals() {
-        add(Semantic::Normal, VertexFormat::FLOAT32X3, Origin::Normals);
+        let normal = AttributeInfo {
+            semantic: Semantic::Normal,
+            format: VertexFormat::FLOAT32X3,
+        };
+        attributes.push((normal, Origin::Normals));
     }
     for (set, index) in (0..).zip(0..mesh.uv_maps().len()) {
-        add(
-            Semantic::TexCoord(set),
-            VertexFormat::FLOAT32X2,
-            Origin::UvMap(index),
-        );
-    }
-    let mut colors = 0;
-    let mut taken = HashSet::new();
-    for (index, map) in mesh.attribute_maps().enumerate() {
-        let (name, part) = (map.name(), Origin::AttributeMap(index));
-        if name.as_bytes().eq_ignore_ascii_case(b"color") {
-            add(Semantic::Color(colors), VertexFormat::FLOAT32X4, part);
-            colors = colors.saturating_add(1);
-            continue;
-        }
-        let name = name.to_string_lossy().into_owned();
-        let is_free = !name.is_empty() && taken.insert(name.clone());
-        let own = if is_free {
-            name
-        } else {
-            format!("attribute_maps[{index}]")
+        let texcoord = AttributeInfo {
+            semantic: Semantic::TexCoord(set),
+            format: VertexFormat::FLOAT32X2,
         };
-        taken.insert(own.clone());
-        add(Semantic::Custom(own), VertexFormat::FLOAT32X4, part);
+        attributes.push((texcoord, Origin::UvMap(index)));
+    }
+    let mut color_count = 0_u32;
+    let mut used_names = HashSet::new();
+    for (index, map) in mesh.attribute_maps().enumerate() {
+        let semantic = if map.name().as_bytes().eq_ignore_ascii_case(b"color") {
+            let set = color_count;
+            color_count = color_count.saturating_add(1);
+            Semantic::Color(set)
+        } else {
+            let mut name = map.name().to_string_lossy().into_owned();
+            let is_free = !name.is_empty() && used_names.insert(name.clone());
+            if !is_free {
+                name = format!("attribute_maps[{index}]");
+                used_names.insert(name.clone());
+            }
+            Semantic::Custom(name)
+        };
+        let format = VertexFormat::FLOAT32X4;
+        let attribute = AttributeInfo { semantic, format };
+        attributes.push((attribute, Origin::AttributeMap(index)));
     }
     attributes
 }

@@ -13,6 +13,7 @@ use super::skin::Skin;
 use crate::bytes::Array;
 use crate::codec::dequant::dequantize;
 use crate::decode::{Context, Scratch};
+use crate::mesh::is_degenerate;
 use crate::num::{as_u64, decimal, interval};
 use crate::report::{Address, Finding, Findings, Place, Result, Rule};
 
@@ -291,8 +292,7 @@ fn triangles(face: &Face, findings: &mut Findings) {
     let mut degenerate = 0_u64;
     let mut first_degenerate = 0;
     for (number, triangle) in face.raw_triangles().iter().enumerate() {
-        let [a, b, c] = triangle;
-        if a == b || b == c || c == a {
+        if is_degenerate(triangle) {
             if degenerate == 0 {
                 first_degenerate = number;
             }

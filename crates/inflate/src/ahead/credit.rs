@@ -16,8 +16,10 @@ pub(super) struct Credit {
     open: Duration,
     /// The time that helpers lost on useless work, and on their searches.
     lost: Duration,
-    /// Bytes of the input that the thread in front has decoded itself, and the time it took.
-    own: (usize, Duration),
+    /// The number of bytes of the input that the thread in front has decoded itself.
+    own_bytes: usize,
+    /// The time that this took.
+    own_time: Duration,
 }
 
 impl Credit {
@@ -33,28 +35,28 @@ impl Credit {
     /// Records that the thread in front has decoded `bytes` bytes of the input in `time`.
     pub(super) fn decoded(&mut self, bytes: usize, time: Duration) {
         self.proven = self.proven.saturating_add(time);
-        self.own = (
-            self.own.0.saturating_add(bytes),
-            self.own.1.saturating_add(time),
-        );
+        self.own_bytes = self.own_bytes.saturating_add(bytes);
+        self.own_time = self.own_time.saturating_add(time);
     }
 
     /// Returns the time that one of `idle` idle helpers may spend next, and the number of bytes of the input that the thread in
     /// front decodes in it, at least `least`. `None` if the credit is used up.
     pub(super) fn share(&self, idle: usize, least: usize) -> Option<(Duration, usize)> {
-        /// For each first number of needed work, the second number may be lost.
-        const LOSSES: (u32, u32) = (10, 3);
+        /// Three tenths of the needed work may be lost.
+        const LOST: u32 = 3;
+        const OF_NEEDED: u32 = 10;
         let idle = u32::try_from(idle).unwrap_or(u32::MAX).max(1);
         let left = self
             .proven
             .saturating_sub(self.open)
             .saturating_sub(self.lost);
         let needed = self.time_of(least);
-        let is_trusted = self.lost.saturating_mul(LOSSES.0) <= self.proven.saturating_mul(LOSSES.1);
-        (is_trusted && needed <= left && !left.is_zero()).then(|| {
-            let time = left.checked_div(idle).unwrap_or(left).max(needed);
-            (time, self.bytes_in(time).max(least))
-        })
+        let is_trusted = self.lost.saturating_mul(OF_NEEDED) <= self.proven.saturating_mul(LOST);
+        if !is_trusted || needed > left || left.is_zero() {
+            return None;
+        }
+        let time = left.checked_div(idle).unwrap_or(left).max(needed);
+        Some((time, self.bytes_in(time).max(least)))
     }
 
     /// A helper is allowed to spend this time.
@@ -80,27 +82,15 @@ impl Credit {
     }
 
     fn time_of(&self, bytes: usize) -> Duration {
-        let (decoded, time) = self.own;
-        let nanoseconds = time
-            .as_nanos()
-            .saturating_mul(wide(bytes))
-            .checked_div(wide(decoded));
-        Duration::from_nanos(
-            nanoseconds
-                .and_then(|time| u64::try_from(time).ok())
-                .unwrap_or(0),
-        )
+        let product = self.own_time.as_nanos().saturating_mul(wide(bytes));
+        let nanoseconds = product.checked_div(wide(self.own_bytes)).unwrap_or(0);
+        Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
     }
 
     fn bytes_in(&self, time: Duration) -> usize {
-        let (decoded, own) = self.own;
-        let bytes = time
-            .as_nanos()
-            .saturating_mul(wide(decoded))
-            .checked_div(own.as_nanos());
-        bytes
-            .and_then(|bytes| usize::try_from(bytes).ok())
-            .unwrap_or(usize::MAX)
+        let product = time.as_nanos().saturating_mul(wide(self.own_bytes));
+        let bytes = product.checked_div(self.own_time.as_nanos());
+        usize::try_from(bytes.unwrap_or(u128::MAX)).unwrap_or(usize::MAX)
     }
 }
 

@@ -1,13 +1,13 @@
-//! The search for places at which blocks may begin: places whose bits read as the header of a dynamic block.
+//! The search for positions at which blocks may begin: positions whose bits are a valid header of a dynamic block.
 
 use crate::bits::{Bits, Position};
 use crate::block::{Lengths, lengths};
 use crate::code::{Code, LONGEST};
 use crate::entry::END_OF_BLOCK;
 
-/// The first place, in these bytes of the input, where a dynamic block may begin that is not the last one.
+/// Finds the first position, in these bytes of the input, at which a dynamic block may begin that is not the last one.
 ///
-/// Few other places look like one. `None` if no such place is found, or if `is_over` returns `true` at a byte.
+/// Few other positions look like one, because the codes of a header must be complete. Returns `None` if there is no such position, or if `is_over` returns `true` at a byte.
 pub(super) fn find(
     input: &[u8],
     from: usize,
@@ -30,9 +30,9 @@ pub(super) fn find(
         }
         work = work.saturating_add(1);
         let word = u64::from_le_bytes(*input.get(byte..)?.first_chunk()?);
-        let mut places = places(word) & ((1 << (8 * STEP)) - 1);
-        while places != 0 {
-            let bit = places.trailing_zeros();
+        let mut candidates = candidates(word) & ((1 << (8 * STEP)) - 1);
+        while candidates != 0 {
+            let bit = candidates.trailing_zeros();
             let position = Position {
                 byte: byte.saturating_add((bit / 8) as usize),
                 bit: bit % 8,
@@ -43,30 +43,34 @@ pub(super) fn find(
                 }
                 work = work.saturating_add(HEADER);
             }
-            places &= places.wrapping_sub(1);
+            // Clears the lowest candidate.
+            candidates &= candidates.wrapping_sub(1);
         }
     }
     None
 }
 
-/// The bits of a word where a block of type 2 begins that is not the last one, with at most 286 literals and lengths, and
-/// at most 30 distances.
-fn places(word: u64) -> u64 {
-    let kind = !word & !(word >> 1) & word >> 2;
-    let litlens = word >> 4 & word >> 5 & word >> 6 & word >> 7;
-    let distances = word >> 9 & word >> 10 & word >> 11 & word >> 12;
-    kind & !litlens & !distances
+/// The bits of a word at which the first 13 bits of a header may begin: of a block of type 2 that is not the last one, with at
+/// most 286 literals and lengths, and at most 30 distances. All bits of the word are checked at once.
+fn candidates(word: u64) -> u64 {
+    // A 0 for "not the last block", then the type 2, its lower bit first.
+    let is_dynamic = !word & !(word >> 1) & word >> 2;
+    // Counts from 30 on: four ones from the second bit of their five bits on.
+    let has_many_litlens = word >> 4 & word >> 5 & word >> 6 & word >> 7;
+    let has_many_distances = word >> 9 & word >> 10 & word >> 11 & word >> 12;
+    is_dynamic & !has_many_litlens & !has_many_distances
 }
 
-/// Returns `true` if the code of code lengths is complete.
+/// Returns `true` if the code of code lengths is complete: the sum of 2^-length is 1 (Kraft's equality).
 fn is_code_of_lengths(input: &[u8], Position { byte, bit }: Position) -> bool {
     const KIND_AND_COUNTS: u32 = 3 + 5 + 5;
+    /// The bits of four code lengths, which one look-up adds.
     const AT_ONCE: u32 = 12;
-    let bits = input.get(byte..).and_then(|input| input.first_chunk());
-    let Some(bits) = bits.map(|bytes| u128::from_le_bytes(*bytes)) else {
+    let rest = input.get(byte..).unwrap_or_default();
+    let Some(bytes) = rest.first_chunk() else {
         return false;
     };
-    let bits = bits >> bit.saturating_add(KIND_AND_COUNTS);
+    let bits = u128::from_le_bytes(*bytes) >> bit.saturating_add(KIND_AND_COUNTS);
     let lengths = (bits & 15).saturating_add(4).saturating_mul(3);
     let mut left = bits >> 4 & (1_u128 << lengths).wrapping_sub(1);
     let mut sum = 0_u16;
@@ -78,10 +82,10 @@ fn is_code_of_lengths(input: &[u8], Position { byte, bit }: Position) -> bool {
     sum == ONE
 }
 
-/// The share of all codes that one of no bits would have.
+/// The number that stands for the sum 1: a code length `n` adds 2^(7 - n), and the longest is 7.
 const ONE: u16 = 1 << 7;
 
-/// The share of four code lengths together.
+/// The sum of four code lengths, by their 12 bits.
 #[expect(
     clippy::indexing_slicing,
     reason = "all indices are those of the array"
@@ -117,17 +121,25 @@ fn is_header(input: &[u8], position: Position, code: &mut Code) -> bool {
         return false;
     };
     let (litlens, distances) = lengths.get(..end).unwrap_or_default().split_at(litlens);
-    let share = |lengths: &[u8]| -> u32 {
-        let shares = lengths.iter().filter(|length| **length > 0);
-        shares
-            .map(|length| (1_u32 << LONGEST) >> (length & 15))
-            .sum()
-    };
-    let has_end = litlens
-        .get(usize::from(END_OF_BLOCK))
-        .is_some_and(|length| *length > 0);
-    let is_complete = |share: u32| share == 1 << LONGEST;
-    let is_single = |share: u32| share == 0 || share == 1 << (LONGEST - 1);
-    let distances = share(distances);
-    has_end && is_complete(share(litlens)) && (is_complete(distances) || is_single(distances))
+    let end_of_block = litlens.get(usize::from(END_OF_BLOCK)).copied();
+    if end_of_block.unwrap_or(0) == 0 || kraft_sum(litlens) != COMPLETE {
+        return false;
+    }
+    // RFC 1951 also allows no distance, and a single one, whose code has one bit.
+    let distances = kraft_sum(distances);
+    distances == COMPLETE || distances == 0 || distances == COMPLETE / 2
+}
+
+/// The sum of a complete code.
+const COMPLETE: u32 = 1 << LONGEST;
+
+/// The sum of 2^-length of all codes, times [`COMPLETE`].
+fn kraft_sum(lengths: &[u8]) -> u32 {
+    let mut sum = 0_u32;
+    for length in lengths {
+        if *length > 0 {
+            sum = sum.saturating_add(COMPLETE >> (length & 15));
+        }
+    }
+    sum
 }

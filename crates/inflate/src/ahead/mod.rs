@@ -152,7 +152,8 @@ impl Ahead {
         deflate.leave(self.bytes.before());
         let mut again = vec![0; left.min(FAR)];
         while left > 0 {
-            let (mut at, until) = (0, left.min(again.len()));
+            let mut at = 0;
+            let until = left.min(again.len());
             let out = again.get_mut(..until).unwrap_or_default();
             // Another thread has decoded it without a fault.
             if deflate
@@ -205,7 +206,8 @@ impl Ahead {
                 }
                 self.queue.ask(deflate.position().byte, end);
             }
-            let (from, begun) = (deflate.position().byte, Instant::now());
+            let from = deflate.position().byte;
+            let begun = Instant::now();
             let result = deflate.run(input, out, at, until, self.queue.stop(from));
             self.queue.decoded(
                 deflate.position().byte.saturating_sub(from),

@@ -24,14 +24,16 @@ const LENGTH: usize = FAR + PIECE + Deflate::MARGIN;
 
 /// The state that the thread in front shares with the thread that decodes a part.
 pub(super) struct Control {
-    /// The part is not wanted any more.
+    /// `true` if the part is not needed any more.
     pub(super) is_dropped: AtomicBool,
-    /// The part is to end where the next block begins.
+    /// `true` if the part is to end at the beginning of the next block.
     pub(super) is_awaited: AtomicBool,
     /// The part is to end at the first block that begins in this byte of the input or after it.
     pub(super) end: AtomicUsize,
-    /// When the part was begun, and how long it may take.
-    time: (Instant, Duration),
+    /// The time at which the part was begun.
+    begun: Instant,
+    /// The time that it may take.
+    lent: Duration,
 }
 
 /// Memory for some of the output, with [`FAR`] units before it.
@@ -92,13 +94,12 @@ enum State {
 impl Control {
     /// Makes the control of a part that begins now and may take `lent`.
     pub(super) fn new(lent: Duration) -> Self {
-        let no = || AtomicBool::new(false);
-        let end = AtomicUsize::new(usize::MAX);
         Self {
-            is_dropped: no(),
-            is_awaited: no(),
-            end,
-            time: (Instant::now(), lent),
+            is_dropped: AtomicBool::new(false),
+            is_awaited: AtomicBool::new(false),
+            end: AtomicUsize::new(usize::MAX),
+            begun: Instant::now(),
+            lent,
         }
     }
 
@@ -113,8 +114,7 @@ impl Control {
 
     /// Returns `true` if the part has used up its time.
     fn is_late(&self) -> bool {
-        let (begun, lent) = self.time;
-        begun.elapsed() >= lent
+        self.begun.elapsed() >= self.lent
     }
 
     fn is_over(&self, position: Position) -> bool {
@@ -130,10 +130,9 @@ impl<U: Unit> Piece<U> {
     /// A piece that comes after these [`FAR`] units.
     fn after(before: impl Iterator<Item = U>, mut units: Vec<U>) -> Self {
         units.resize(LENGTH, U::from(0));
-        units
-            .iter_mut()
-            .zip(before)
-            .for_each(|(place, unit)| *place = unit);
+        for (unit, before) in units.iter_mut().zip(before) {
+            *unit = before;
+        }
         Self { units, filled: FAR }
     }
 
@@ -148,7 +147,7 @@ impl<U: Unit> Piece<U> {
             .unwrap_or_default()
     }
 
-    /// The memory, to be used again.
+    /// The memory, to be reused.
     fn into_units(self) -> Vec<U> {
         self.units
     }
@@ -181,33 +180,35 @@ impl DecodedPart {
             pieces,
             filled,
         } = decoding.last?;
-        let of_marked = pieces.min(marked.len());
-        let of_known = pieces.saturating_sub(marked.len());
-        marked.truncate(of_marked);
-        known.truncate(of_known);
+        // Output after the last boundary is left out.
+        known.truncate(pieces.saturating_sub(marked.len()));
+        marked.truncate(pieces);
         match known.last_mut() {
             Some(last) => last.filled = filled,
             None => marked.last_mut()?.filled = filled,
         }
-        let part = Self {
+        if control.is_dropped() {
+            return None;
+        }
+        Some(Self {
             start,
             end: position,
             has_ended,
             time: begun.elapsed(),
             marked,
             known,
-        };
-        (!control.is_dropped()).then_some(part)
+        })
     }
 
-    /// Returns the number of bytes before a place: a piece and an offset in it.
+    /// Returns the number of bytes before a position: a piece and an offset in it.
     pub(super) fn length_before(&self, (piece, offset): (usize, usize)) -> usize {
         let marked = self.marked.iter().map(|piece| piece.content().len());
         let known = self.known.iter().map(|piece| piece.content().len());
-        marked
-            .chain(known)
-            .take(piece)
-            .fold(offset, usize::saturating_add)
+        let mut length = offset;
+        for piece_length in marked.chain(known).take(piece) {
+            length = length.saturating_add(piece_length);
+        }
+        length
     }
 
     /// Returns the number of pieces that it is made of.
@@ -215,31 +216,29 @@ impl DecodedPart {
         self.marked.len().saturating_add(self.known.len())
     }
 
-    /// Copies from the place `done`, a piece and how much of it has been copied; returns the number of bytes.
+    /// Copies from the position `done` on, a piece and the part of it that has been copied; returns the number of bytes.
     pub(super) fn copy(&self, bytes: &Bytes, done: &mut (usize, usize), out: &mut [u8]) -> usize {
         let (piece, offset) = *done;
-        let copied = match (self.marked.get(piece), piece.checked_sub(self.marked.len())) {
-            (Some(piece), _) => {
-                let from = piece.content().get(offset..).unwrap_or_default();
-                bytes.write(from, out);
-                (
-                    out.len().min(from.len()),
-                    offset.saturating_add(out.len()) >= piece.content().len(),
-                )
+        let left;
+        if let Some(marked) = self.marked.get(piece) {
+            let from = marked.content().get(offset..).unwrap_or_default();
+            bytes.write(from, out);
+            left = from.len();
+        } else {
+            let index = piece.saturating_sub(self.marked.len());
+            let content = self.known.get(index).map(Piece::content);
+            let from = content
+                .unwrap_or_default()
+                .get(offset..)
+                .unwrap_or_default();
+            let length = out.len().min(from.len());
+            if let (Some(to), Some(from)) = (out.get_mut(..length), from.get(..length)) {
+                to.copy_from_slice(from);
             }
-            (None, index) => {
-                let piece = index.and_then(|index| self.known.get(index));
-                let content = piece.map(Piece::content).unwrap_or_default();
-                let from = content.get(offset..).unwrap_or_default();
-                let length = out.len().min(from.len());
-                if let (Some(to), Some(from)) = (out.get_mut(..length), from.get(..length)) {
-                    to.copy_from_slice(from);
-                }
-                (length, offset.saturating_add(length) >= content.len())
-            }
-        };
-        let (length, is_whole) = copied;
-        *done = if is_whole {
+            left = from.len();
+        }
+        let length = out.len().min(left);
+        *done = if length == left {
             (piece.saturating_add(1), 0)
         } else {
             (piece, offset.saturating_add(length))
@@ -247,13 +246,11 @@ impl DecodedPart {
         length
     }
 
-    /// The memory, to be used again.
+    /// The memory, to be reused.
     pub(super) fn into_memory(self) -> (Vec<Vec<Marked>>, Vec<Vec<u8>>) {
-        let marked = self.marked.into_iter().map(Piece::into_units).collect();
-        (
-            marked,
-            self.known.into_iter().map(Piece::into_units).collect(),
-        )
+        let marked = self.marked.into_iter().map(Piece::into_units);
+        let known = self.known.into_iter().map(Piece::into_units);
+        (marked.collect(), known.collect())
     }
 }
 
@@ -266,32 +263,45 @@ impl Decoding<'_> {
     ) {
         let Some(units) = memory.marked() else { return };
         let mut piece = Piece::after(UNKNOWN..=Marked::MAX, units);
-        let bytes = loop {
+        // Marked pieces, until no byte that a match can refer to is unknown.
+        let first_known = loop {
             let state = self.fill(&mut piece, marked.len());
             let is_known = piece.last().iter().all(|unit| *unit < 1 << 8);
-            let next = (state == State::IsFull && !is_known)
-                .then(|| memory.marked())
-                .flatten();
-            let next = next.map(|units| Piece::after(piece.last().iter().copied(), units));
-            let bytes = (state == State::IsFull && is_known)
-                .then(|| memory.known())
-                .flatten();
-            let low = |unit: &Marked| u8::try_from(*unit).unwrap_or(0);
-            let bytes = bytes.map(|units| Piece::after(piece.last().iter().map(low), units));
-            marked.push(piece);
-            match next {
-                Some(next) => piece = next,
-                None => break bytes,
+            if state == State::IsOver {
+                marked.push(piece);
+                return;
             }
+            if is_known {
+                let Some(units) = memory.known() else {
+                    marked.push(piece);
+                    return;
+                };
+                let last = piece.last().iter();
+                let bytes = last.map(|unit| u8::try_from(*unit).unwrap_or(0));
+                let first_known = Piece::after(bytes, units);
+                marked.push(piece);
+                break first_known;
+            }
+            let Some(units) = memory.marked() else {
+                marked.push(piece);
+                return;
+            };
+            let next = Piece::after(piece.last().iter().copied(), units);
+            marked.push(std::mem::replace(&mut piece, next));
         };
-        let Some(mut piece) = bytes else { return };
+        let mut piece = first_known;
         loop {
             let state = self.fill(&mut piece, marked.len().saturating_add(known.len()));
-            let next = (state == State::IsFull).then(|| memory.known()).flatten();
-            let next = next.map(|units| Piece::after(piece.last().iter().copied(), units));
-            known.push(piece);
-            let Some(next) = next else { return };
-            piece = next;
+            if state == State::IsOver {
+                known.push(piece);
+                return;
+            }
+            let Some(units) = memory.known() else {
+                known.push(piece);
+                return;
+            };
+            let next = Piece::after(piece.last().iter().copied(), units);
+            known.push(std::mem::replace(&mut piece, next));
         }
     }
 
@@ -313,11 +323,10 @@ impl Decoding<'_> {
             let has_ended = self.deflate.has_ended();
             if has_ended || self.deflate.is_between_blocks() {
                 let position = self.deflate.position();
-                let pieces = before.saturating_add(1);
                 self.last = Some(Boundary {
                     position,
                     has_ended,
-                    pieces,
+                    pieces: before.saturating_add(1),
                     filled: piece.filled,
                 });
                 if has_ended || self.control.is_over(position) {
@@ -341,10 +350,9 @@ pub(super) struct Bytes(Box<[u8; 1 << 16]>);
 impl Bytes {
     pub(super) fn new() -> Self {
         let mut bytes = vec![0; 1 << 16];
-        bytes
-            .iter_mut()
-            .zip(0..=u8::MAX)
-            .for_each(|(place, byte)| *place = byte);
+        for (value, byte) in bytes.iter_mut().zip(0..=u8::MAX) {
+            *value = byte;
+        }
         Self(bytes.try_into().unwrap_or_else(|_| Box::new([0; 1 << 16])))
     }
 
@@ -369,9 +377,9 @@ impl Bytes {
         self.0.last_chunk::<FAR>().map_or(&[], |before| before)
     }
 
-    /// Writes what marked bytes are, as many as there is room for.
+    /// Writes the values of marked bytes, as many as fit into `out`.
     fn write(&self, from: &[Marked], out: &mut [u8]) {
-        /// So many are written at once where all of them are known.
+        /// The number of bytes that are written at once if all of them are known.
         const GROUP: usize = 32;
         let length = from.len().min(out.len());
         let (from, last) = from.get(..length).unwrap_or_default().as_chunks::<GROUP>();
@@ -386,9 +394,9 @@ impl Bytes {
                 *out = from.map(|unit| self.of(unit));
             }
         }
-        rest.iter_mut()
-            .zip(last)
-            .for_each(|(to, unit)| *to = self.of(*unit));
+        for (to, unit) in rest.iter_mut().zip(last) {
+            *to = self.of(*unit);
+        }
     }
 
     #[inline]
@@ -438,7 +446,8 @@ const _: () = assert!(2 * AT_ONCE <= BEYOND);
 #[inline(never)]
 fn repeat_long(out: &mut [Marked], distance: usize, length: usize) {
     let end = distance + length;
-    let (mut from, mut to) = (0, distance);
+    let mut from = 0;
+    let mut to = distance;
     if distance < AT_ONCE {
         // As many units one by one as make a distance that is long enough, and a multiple of this one.
         while to < AT_ONCE + distance {

@@ -145,16 +145,14 @@ impl Queue {
             bit: 0,
         };
         let state = self.state();
-        let first = state.parts.front();
-        first.map_or(often, |entry| {
-            entry
-                .start
-                .unwrap_or(Position {
-                    byte: entry.from,
-                    bit: 0,
-                })
-                .min(often)
-        })
+        let Some(next) = state.parts.front() else {
+            return often;
+        };
+        let searched_from = Position {
+            byte: next.from,
+            bit: 0,
+        };
+        next.start.unwrap_or(searched_from).min(often)
     }
 
     /// Records that the thread in front has decoded `bytes` bytes of the input in this time.
@@ -227,10 +225,8 @@ impl Queue {
         }
         state.helping = state.helping.saturating_add(1);
         let mut deflate = state.spare.decoders.pop().unwrap_or_else(Deflate::new);
-        while let Some(task) = self
-            .next(&state)
-            .map(|(from, lent)| state.begin(from, lent))
-        {
+        while let Some((from, lent)) = self.next(&state) {
+            let task = state.begin(from, lent);
             drop(state);
             let begun = Instant::now();
             let part = self.decode(&task, &mut deflate);
@@ -269,14 +265,14 @@ impl Queue {
     /// Returns the position from which to search for the next part, and the time that its search and decoding may take.
     fn next(&self, state: &State) -> Option<(usize, Duration)> {
         let is_memory =
-            !state.spare.marked.is_empty() || state.has_room(Piece::<Marked>::SIZE, self.most);
+            !state.spare.marked.is_empty() || state.allows(Piece::<Marked>::SIZE, self.most);
         if state.is_closed || !is_memory || state.parts.len() >= self.threads.saturating_mul(2) {
             return None;
         }
-        let last = state
-            .parts
-            .back()
-            .map_or(state.front, |entry| entry.from.max(state.front));
+        let last = match state.parts.back() {
+            Some(entry) => entry.from.max(state.front),
+            None => state.front,
+        };
         let left = state.end.min(state.nothing_from).checked_sub(last)?;
         let sharing = self.threads.saturating_sub(state.parts.len()).max(2);
         let distance = left.checked_div(sharing)?.min(FURTHEST);
@@ -292,14 +288,20 @@ impl Queue {
 impl Memory for Queue {
     fn marked(&self) -> Option<Vec<Marked>> {
         let mut state = self.state();
-        let spare = state.spare.marked.pop();
-        spare.or_else(|| state.hold(Piece::<Marked>::SIZE, self.most).then(Vec::new))
+        if let Some(spare) = state.spare.marked.pop() {
+            return Some(spare);
+        }
+        let is_allowed = state.hold(Piece::<Marked>::SIZE, self.most);
+        is_allowed.then(Vec::new)
     }
 
     fn known(&self) -> Option<Vec<u8>> {
         let mut state = self.state();
-        let spare = state.spare.known.pop();
-        spare.or_else(|| state.hold(Piece::<u8>::SIZE, self.most).then(Vec::new))
+        if let Some(spare) = state.spare.known.pop() {
+            return Some(spare);
+        }
+        let is_allowed = state.hold(Piece::<u8>::SIZE, self.most);
+        is_allowed.then(Vec::new)
     }
 }
 
@@ -344,22 +346,22 @@ impl State {
         self.recycle(part);
     }
 
+    /// Counts the memory of a piece; returns `false` if it may not be allocated.
     fn hold(&mut self, bytes: u64, most: u64) -> bool {
-        let is_room = self.has_room(bytes, most) && !self.is_closed;
-        if is_room {
+        let is_allowed = self.allows(bytes, most) && !self.is_closed;
+        if is_allowed {
             self.held = self.held.saturating_add(bytes);
         }
-        is_room
+        is_allowed
     }
 
-    fn has_room(&self, bytes: u64, most: u64) -> bool {
+    fn allows(&self, bytes: u64, most: u64) -> bool {
         self.held.saturating_add(bytes) <= most
     }
 
     fn recycle(&mut self, part: Option<DecodedPart>) {
-        let Some((marked, known)) = part.map(DecodedPart::into_memory) else {
-            return;
-        };
+        let Some(part) = part else { return };
+        let (marked, known) = part.into_memory();
         self.spare.marked.extend(marked);
         self.spare.known.extend(known);
     }
@@ -367,12 +369,12 @@ impl State {
 
 impl Spare {
     fn size(&self) -> u64 {
-        let size = |count: usize, size: u64| {
-            u64::try_from(count)
-                .unwrap_or(u64::MAX)
-                .saturating_mul(size)
-        };
-        size(self.marked.len(), Piece::<Marked>::SIZE)
-            .saturating_add(size(self.known.len(), Piece::<u8>::SIZE))
+        let marked = size_of_all(self.marked.len(), Piece::<Marked>::SIZE);
+        marked.saturating_add(size_of_all(self.known.len(), Piece::<u8>::SIZE))
     }
+}
+
+fn size_of_all(count: usize, size: u64) -> u64 {
+    let count = u64::try_from(count).unwrap_or(u64::MAX);
+    count.saturating_mul(size)
 }

@@ -1,4 +1,4 @@
-//! Callbacks that converted vertices and indices are handed to.
+//! The callbacks that converted vertices and indices are passed to, and slices of the caller that are filled instead.
 
 use std::io;
 
@@ -40,21 +40,20 @@ pub(super) fn written(result: impl WriteResult) -> Result<()> {
 
 /// The first `needed` bytes of `out`.
 pub(super) fn sized(out: &mut [u8], needed: usize) -> Result<&mut [u8]> {
-    let length = out.len();
-    out.get_mut(..needed).ok_or_else(|| {
+    if out.len() < needed {
         let error = Error::new(ErrorKind::OutOfRange, "length of the output");
-        error
-            .expected(format!("at least {} bytes", decimal(needed)))
-            .found(length)
-    })
+        let expected = format!("at least {} bytes", decimal(needed));
+        return Err(error.expected(expected).found(out.len()));
+    }
+    Ok(out.get_mut(..needed).unwrap_or_default())
 }
 
 /// A callback that writes into `out`, which must hold `needed` bytes.
 pub(super) fn into_slice(out: &mut [u8], needed: usize) -> Result<impl FnMut(usize, &[u8])> {
     let out = sized(out, needed)?;
     Ok(move |offset: usize, bytes: &[u8]| {
-        if let Some(place) = out.get_mut(offset..offset.saturating_add(bytes.len())) {
-            place.copy_from_slice(bytes);
+        if let Some(target) = out.get_mut(offset..offset.saturating_add(bytes.len())) {
+            target.copy_from_slice(bytes);
         }
     })
 }

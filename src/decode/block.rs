@@ -8,7 +8,7 @@ use super::reservation::Reservation;
 use super::scratch::Scratch;
 use crate::bytes::Source;
 use crate::codec::{Codec, Fault, FaultKind, lzma};
-use crate::limits::Meter;
+use crate::limits::{Meter, zeroed_vec};
 use crate::num::{as_u64, as_usize, decimal};
 use crate::options::{Checksums, Options, Strictness};
 use crate::report::{Address, Error, ErrorKind, Result};
@@ -144,9 +144,8 @@ impl Block {
         }
         // Released again if the stream cannot be decoded.
         let part = meter.part();
-        let mut out = part
-            .vec(stored, length, self.what)
-            .map_err(|error| self.locate(error))?;
+        let mut out =
+            zeroed_vec(&part, stored, length, self.what).map_err(|error| self.locate(error))?;
         let end = lzma_into(input, properties, &mut out, self.what, options, scratch)
             .map_err(|error| self.locate(error))?;
         if !end.is_clean && options.strictness == Strictness::Strict {

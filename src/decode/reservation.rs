@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use zerocopy::FromZeros;
 
-use crate::limits::{Charge, Meter, exceeded_by_machine};
+use crate::limits::{Charge, Meter, exceeded_by_machine, take_block};
 use crate::num::{as_u64, as_usize};
 use crate::report::Result;
 
@@ -60,7 +60,7 @@ impl<'a> Reservation<'a> {
     /// lost.
     pub(super) fn replace(&mut self, stored: u64, length: u64, what: &'static str) -> Result<()> {
         self.charge.shrink_to(0);
-        match self.meter.take_block(stored, length, what) {
+        match take_block(self.meter, stored, length, what) {
             Ok(charge) => self.charge = charge,
             Err(error) => {
                 self.bytes = Vec::new();

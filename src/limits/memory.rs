@@ -10,64 +10,62 @@ use super::settings::Limits;
 use crate::num::{as_u64, as_usize, size_u64};
 use crate::report::{Cause, Error, ErrorKind, Result};
 
-impl Meter<'_> {
-    /// Charges `bytes` for one array or block that occupies `stored` bytes in the file.
-    pub(crate) fn take_block(
-        &self,
-        stored: u64,
-        bytes: u64,
-        what: &'static str,
-    ) -> Result<Charge<'_>> {
-        job::check(what)?;
-        self.check_block(stored, bytes, what)?;
-        self.take(bytes, what)
-    }
+/// Charges `bytes` for one array or block that occupies `stored` bytes in the file.
+pub(crate) fn take_block<'a>(
+    meter: &'a Meter<'_>,
+    stored: u64,
+    bytes: u64,
+    what: &'static str,
+) -> Result<Charge<'a>> {
+    job::check(what)?;
+    meter.check_block(stored, bytes, what)?;
+    meter.take(bytes, what)
+}
 
-    /// Returns zeroed elements for an array that occupies `stored` bytes in the file, charged until this meter is dropped. Their pages
-    /// are untouched pages of the system: what is never written costs nothing.
-    pub(crate) fn vec<T: FromZeros>(
-        &self,
-        stored: u64,
-        count: u64,
-        what: &'static str,
-    ) -> Result<Vec<T>> {
-        let bytes = count.saturating_mul(size_u64::<T>());
-        self.take_block(stored, bytes, what)?.keep();
-        zeroed(count, what)
-    }
+/// Returns zeroed elements for an array that occupies `stored` bytes in the file, charged until the meter is dropped. Their pages
+/// are untouched pages of the system: what is never written costs nothing.
+pub(crate) fn zeroed_vec<T: FromZeros>(
+    meter: &Meter,
+    stored: u64,
+    count: u64,
+    what: &'static str,
+) -> Result<Vec<T>> {
+    let bytes = count.saturating_mul(size_u64::<T>());
+    take_block(meter, stored, bytes, what)?.keep();
+    zeroed(count, what)
+}
 
-    /// Empties a vector and makes room for the given count, charged until this meter is dropped.
-    pub(crate) fn reserve<T>(
-        &self,
-        out: &mut Vec<T>,
-        stored: u64,
-        count: u64,
-        what: &'static str,
-    ) -> Result<()> {
-        let bytes = count.saturating_mul(size_u64::<T>());
-        out.clear();
-        self.take_block(stored, bytes, what)?.keep();
-        if count > as_u64(out.capacity()) {
-            *out = Vec::new();
-            out.try_reserve_exact(as_usize(count))
-                .map_err(|_| exceeded_by_machine(bytes, what))?;
-        }
-        Ok(())
+/// Empties a vector and reserves memory for the given count, charged until the meter is dropped.
+pub(crate) fn reserve_vec<T>(
+    meter: &Meter,
+    out: &mut Vec<T>,
+    stored: u64,
+    count: u64,
+    what: &'static str,
+) -> Result<()> {
+    let bytes = count.saturating_mul(size_u64::<T>());
+    out.clear();
+    take_block(meter, stored, bytes, what)?.keep();
+    if count > as_u64(out.capacity()) {
+        *out = Vec::new();
+        out.try_reserve_exact(as_usize(count))
+            .map_err(|_| exceeded_by_machine(bytes, what))?;
     }
+    Ok(())
+}
 
-    /// Resizes a vector to the given count, charged until this meter is dropped. Its elements may be old ones or zero: the caller
-    /// overwrites them.
-    pub(crate) fn resize<T: FromZeros + Clone>(
-        &self,
-        out: &mut Vec<T>,
-        stored: u64,
-        count: u64,
-        what: &'static str,
-    ) -> Result<()> {
-        let bytes = count.saturating_mul(size_u64::<T>());
-        self.take_block(stored, bytes, what)?.keep();
-        resize(out, count, what)
-    }
+/// Resizes a vector to the given count, charged until the meter is dropped. Its elements may be old ones or zero: the caller
+/// overwrites them.
+pub(crate) fn resize_vec<T: FromZeros + Clone>(
+    meter: &Meter,
+    out: &mut Vec<T>,
+    stored: u64,
+    count: u64,
+    what: &'static str,
+) -> Result<()> {
+    let bytes = count.saturating_mul(size_u64::<T>());
+    take_block(meter, stored, bytes, what)?.keep();
+    resize(out, count, what)
 }
 
 /// Allocates zeroed elements that are charged already.

@@ -15,7 +15,10 @@ mod meter;
 mod settings;
 
 pub use job::cancellable;
-pub(crate) use memory::{FileMemory, exceeded_by_machine, resize, zeroed};
+pub(crate) use memory::{
+    FileMemory, exceeded_by_machine, reserve_vec, resize, resize_vec, take_block, zeroed,
+    zeroed_vec,
+};
 pub use meter::{Charge, Meter};
 pub use settings::Limits;
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::job;
-use super::{Charge, Limits, Meter};
+use super::{Charge, Limits, Meter, reserve_vec, take_block, zeroed_vec};
 use crate::report::{Cause, ErrorKind, Limit};
 
 #[test]
@@ -15,14 +15,16 @@ fn meters_show_what_they_hold() {
 fn room_is_charged_and_memory_that_suffices_stays() {
     let meter = Meter::of_call(&Limits::default().with_max_block_bytes(64));
     let mut out = vec![1_u32];
-    meter.reserve(&mut out, 0, 16, "x").unwrap();
+    reserve_vec(&meter, &mut out, 0, 16, "x").unwrap();
     assert!(out.is_empty() && out.capacity() >= 16);
     assert_eq!(meter.held(), 64);
     let place = out.as_ptr();
-    meter.reserve(&mut out, 0, 4, "x").unwrap();
+    reserve_vec(&meter, &mut out, 0, 4, "x").unwrap();
     assert_eq!((out.as_ptr(), meter.held()), (place, 80));
     assert_eq!(
-        meter.reserve(&mut out, 0, 17, "x").unwrap_err().kind(),
+        reserve_vec(&meter, &mut out, 0, 17, "x")
+            .unwrap_err()
+            .kind(),
         ErrorKind::LimitExceeded
     );
 }
@@ -30,9 +32,9 @@ fn room_is_charged_and_memory_that_suffices_stays() {
 #[test]
 fn vec_refuses_what_is_over_the_limit_and_what_overflows() {
     let meter = Meter::of_call(&Limits::default().with_max_block_bytes(64));
-    assert_eq!(meter.vec::<u32>(0, 16, "x").unwrap(), [0; 16]);
+    assert_eq!(zeroed_vec::<u32>(&meter, 0, 16, "x").unwrap(), [0; 16]);
     for count in [17, u64::MAX / 4, u64::MAX] {
-        let error = meter.vec::<u32>(0, count, "x").unwrap_err();
+        let error = zeroed_vec::<u32>(&meter, 0, count, "x").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::LimitExceeded);
         let expected = "above the limit of 64 bytes; raise it with Limits::with_max_block_bytes";
         assert!(error.to_string().ends_with(expected), "{error}");
@@ -42,8 +44,8 @@ fn vec_refuses_what_is_over_the_limit_and_what_overflows() {
 #[test]
 fn blocks_together_are_at_most_the_total() {
     let meter = Meter::of_call(&Limits::default().with_max_total_bytes(100));
-    let mut first = meter.take_block(0, 60, "x").unwrap();
-    let error = meter.take_block(0, 60, "x").unwrap_err();
+    let mut first = take_block(&meter, 0, 60, "x").unwrap();
+    let error = take_block(&meter, 0, 60, "x").unwrap_err();
     let expected = "x needs 120 bytes, above the limit of 100 bytes; raise it with Limits::with_max_total_bytes";
     assert_eq!(error.to_string(), expected);
     assert_eq!(meter.left(), 40);
@@ -118,8 +120,8 @@ fn what_is_stored_large_may_decode_large() {
         ),
         (160, 16, 10, 160)
     );
-    drop(meter.take_block(10, 160, "x").unwrap());
-    let error = meter.take_block(10, 161, "x").unwrap_err();
+    drop(take_block(&meter, 10, 160, "x").unwrap());
+    let error = take_block(&meter, 10, 161, "x").unwrap_err();
     let cause = |limit, remedy| {
         let needed = Some(161);
         Cause::Limit {
@@ -191,9 +193,8 @@ fn vec_that_the_machine_cannot_give_is_an_error() {
     let limits = Limits::default()
         .with_max_block_bytes(u64::MAX)
         .with_max_total_bytes(u64::MAX);
-    let error = Meter::of_call(&limits)
-        .vec::<u64>(0, 1 << 59, "x")
-        .unwrap_err();
+    let meter = Meter::of_call(&limits);
+    let error = zeroed_vec::<u64>(&meter, 0, 1 << 59, "x").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
 }
 

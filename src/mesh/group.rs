@@ -10,7 +10,7 @@ use super::semantic::AttributeInfo;
 use super::used::UsedVertices;
 use super::view::MeshView;
 use crate::bytes::Array;
-use crate::limits::{Limits, Meter};
+use crate::limits::{Limits, Meter, zeroed_vec};
 use crate::num::{as_u64, as_usize, decimal, less_than};
 use crate::report::{Error, ErrorKind, Result};
 
@@ -153,7 +153,8 @@ impl Compacted {
     fn compact(&self, whole: &Attribute, size: usize, meter: &Meter) -> Result<Attribute> {
         let bytes = whole.as_bytes();
         let needed = as_u64(self.vertices.len()).saturating_mul(as_u64(size));
-        let mut out: Vec<u8> = meter.vec(as_u64(bytes.len()), needed, "attribute of a group")?;
+        let mut out: Vec<u8> =
+            zeroed_vec(meter, as_u64(bytes.len()), needed, "attribute of a group")?;
         for (element, vertex) in out.chunks_exact_mut(size.max(1)).zip(self.vertices.iter()) {
             let start = as_usize(*vertex).saturating_mul(size);
             let Some(stored) = bytes.get(start..start.saturating_add(size)) else {

@@ -4,7 +4,7 @@ use zerocopy::{FromZeros, little_endian as le};
 
 use super::write_callback::{WriteResult, into_slice, written};
 use crate::bytes::{Array, Element};
-use crate::limits::{Meter, job};
+use crate::limits::{Meter, job, zeroed_vec};
 use crate::num::as_u64;
 use crate::report::{Error, ErrorKind, Result};
 
@@ -319,7 +319,8 @@ impl Indices {
 
 /// Indices of triangles, with the second and third corner of each exchanged.
 fn reversed<T: Element + FromZeros>(indices: &Array<T>, meter: &Meter) -> Result<Array<T>> {
-    let mut out: Vec<T> = meter.vec(
+    let mut out: Vec<T> = zeroed_vec(
+        meter,
         as_u64(indices.as_bytes().len()),
         indices.len_u64(),
         "triangles",

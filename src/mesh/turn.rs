@@ -7,7 +7,7 @@ use super::vertex_format::VertexFormat;
 use super::view::MeshView;
 use crate::bytes::{Array, Element};
 use crate::conventions::{Axis, Conventions};
-use crate::limits::{Limits, Meter};
+use crate::limits::{Limits, Meter, take_block};
 use crate::num::{as_u64, size_u64};
 use crate::report::{Error, ErrorKind, Result};
 
@@ -194,13 +194,13 @@ where
     [f32; N]: Element,
 {
     let memory = as_u64(stored.len()).saturating_mul(size_u64::<[f32; N]>());
-    meter
-        .take_block(
-            as_u64(stored.as_bytes().len()),
-            memory,
-            "attribute of a turned mesh",
-        )?
-        .keep();
+    take_block(
+        meter,
+        as_u64(stored.as_bytes().len()),
+        memory,
+        "attribute of a turned mesh",
+    )?
+    .keep();
     let mut values = stored.to_f32::<N>();
     for value in &mut values {
         *value = convert(*value);

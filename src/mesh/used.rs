@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::limits::{Meter, zeroed};
+use crate::limits::{Meter, take_block, zeroed, zeroed_vec};
 use crate::num::{as_u64, as_usize};
 use crate::report::Result;
 
@@ -49,7 +49,7 @@ impl UsedVertices {
         let span = u64::from(range.end.saturating_sub(range.start));
         // First 1 for each vertex that is used, then its index among these vertices.
         let working = meter.part();
-        let mut table: Vec<u32> = working.vec(stored, span, VERTICES)?;
+        let mut table: Vec<u32> = zeroed_vec(&working, stored, span, VERTICES)?;
         for corner in corners.clone() {
             if let Some(entry) = table.get_mut(entry_of(corner)) {
                 *entry = 1;
@@ -60,7 +60,7 @@ impl UsedVertices {
         for entry in &table {
             used = used.saturating_add((*entry).into());
         }
-        let mut vertices: Vec<u32> = meter.vec(stored, used, VERTICES)?;
+        let mut vertices: Vec<u32> = zeroed_vec(meter, stored, used, VERTICES)?;
         let mut free = vertices.iter_mut().zip(0..);
         for (entry, vertex) in table.iter_mut().zip(range.clone()) {
             if *entry == 0 {
@@ -72,7 +72,7 @@ impl UsedVertices {
             }
         }
 
-        let mut indices: Vec<u32> = meter.vec(stored, count, TRIANGLES)?;
+        let mut indices: Vec<u32> = zeroed_vec(meter, stored, count, TRIANGLES)?;
         for (index, corner) in indices.iter_mut().zip(corners) {
             *index = table.get(entry_of(corner)).copied().unwrap_or_default();
         }
@@ -85,7 +85,7 @@ impl UsedVertices {
         stored: u64,
         meter: &Meter,
     ) -> Result<Self> {
-        let mut charge = meter.take_block(stored, count.saturating_mul(4), VERTICES)?;
+        let mut charge = take_block(meter, stored, count.saturating_mul(4), VERTICES)?;
         let mut vertices: Vec<u32> = zeroed(count, VERTICES)?;
         for (vertex, corner) in vertices.iter_mut().zip(corners.clone()) {
             *vertex = corner;
@@ -95,7 +95,7 @@ impl UsedVertices {
         vertices.shrink_to_fit();
         charge.shrink_to(as_u64(vertices.len()).saturating_mul(4));
         charge.keep();
-        let mut indices: Vec<u32> = meter.vec(stored, count, TRIANGLES)?;
+        let mut indices: Vec<u32> = zeroed_vec(meter, stored, count, TRIANGLES)?;
         for (index, corner) in indices.iter_mut().zip(corners) {
             // Every corner is in the list, which has at most as many vertices as indices can name.
             let found = vertices.binary_search(&corner).unwrap_or_default();

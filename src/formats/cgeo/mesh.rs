@@ -5,7 +5,7 @@ use super::triangle_hash::TriangleHash;
 use super::triangles::{Counts, Triangles};
 use crate::bytes::{Array, Identity, Source};
 use crate::dialect::Dialect;
-use crate::limits::Meter;
+use crate::limits::{Meter, resize_vec};
 use crate::num::as_u64;
 #[cfg(feature = "cache")]
 use crate::options::Options;
@@ -185,7 +185,7 @@ impl Mesh {
         const WHAT: &str = "mesh of the first snapshot";
         out.clear_all_but(parts);
         let copy = |from: &Array<[f32; 3]>, to: &mut Vec<[f32; 3]>| -> Result<()> {
-            meter.resize(to, stored, from.len_u64(), WHAT)?;
+            resize_vec(meter, to, stored, from.len_u64(), WHAT)?;
             for (to, from) in to.iter_mut().zip(from.iter()) {
                 *to = from;
             }

@@ -10,7 +10,7 @@ use super::rules::FILE;
 use super::snapshot::Snapshot;
 use super::time::{Timing, Wrap};
 use crate::decode::Scratch;
-use crate::limits::Meter;
+use crate::limits::{Meter, reserve_vec, resize_vec};
 use crate::num::as_u64;
 use crate::report::{Error, ErrorKind, Result};
 
@@ -332,7 +332,7 @@ pub(super) fn positions_at<S: Frames>(
         let newer = S::array(&newer.frame);
         if number == 0 {
             let all = as_u64(newer.len()).saturating_mul(as_u64(seconds.len()));
-            meter.reserve(out, meter.read(), all, "positions at all times")?;
+            reserve_vec(meter, out, meter.read(), all, "positions at all times")?;
         }
         let is_one = from.stored.extent.start == to.stored.extent.start;
         match &pair.older {
@@ -400,7 +400,7 @@ pub(super) fn velocities<S: Frames>(
         // Both entries of the table name one snapshot.
         None => later.clone(),
     };
-    meter.resize(out, meter.read(), as_u64(later.len()), "velocities")?;
+    resize_vec(meter, out, meter.read(), as_u64(later.len()), "velocities")?;
     let numbers = later.as_flattened().iter().zip(earlier.as_flattened());
     for (out, (later, earlier)) in out.as_flattened_mut().iter_mut().zip(numbers) {
         *out = (later - earlier) * per_second;

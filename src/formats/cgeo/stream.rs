@@ -21,7 +21,7 @@ use super::triangles::{Counts, Shape, Triangles};
 use crate::bytes::{Memory, Out};
 use crate::codec::{Codec, Fault, FaultKind};
 use crate::decode::{Content, Help};
-use crate::limits::{Charge, Meter, caps, resize};
+use crate::limits::{Charge, Meter, caps, resize, take_block};
 use crate::num::{as_u64, as_usize, decimal, less_than, span};
 use crate::options::Options;
 use crate::report::{Cause, Error, ErrorKind, Place, Result};
@@ -788,12 +788,12 @@ impl<'a> Stream<'a> {
     /// Charges memory for elements of the stream; if there is not enough, the memory of threads that help is given back first.
     fn charge(&mut self, counted: &Counted, bytes: u64) -> Result<Charge<'a>> {
         let meter = self.meter;
-        let mut charge = meter.take_block(self.unit.stored, bytes, counted.what);
+        let mut charge = take_block(meter, self.unit.stored, bytes, counted.what);
         if charge.is_err()
             && let Some(help) = &mut self.help
             && help.end(&mut self.content)
         {
-            charge = meter.take_block(self.unit.stored, bytes, counted.what);
+            charge = take_block(meter, self.unit.stored, bytes, counted.what);
         }
         charge.map_err(|error| self.too_large(error, counted))
     }

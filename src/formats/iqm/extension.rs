@@ -13,7 +13,7 @@ use super::raw;
 use super::rules::FILE;
 use super::tables::{Field, Row, rows, table};
 use crate::bytes::{Array, Text};
-use crate::limits::Meter;
+use crate::limits::{Meter, take_block};
 use crate::num::{Span, decimal, size_u64, span};
 use crate::report::Result;
 
@@ -182,8 +182,7 @@ impl Model {
         let stored: Array<raw::FteMesh> = table(&self.layout().source, &node.data, "FTE_MESH")?;
         let meter = Meter::of_part(&self.options.limits, &node.data);
         let bytes = stored.len_u64().saturating_mul(size_u64::<FteMesh>());
-        meter
-            .take_block(node.data.length(), bytes, "FTE_MESH")
+        take_block(&meter, node.data.length(), bytes, "FTE_MESH")
             .map_err(|error| FILE.locate(error))?
             .keep();
         Ok(Some(stored.iter().map(FteMesh::new).collect()))

@@ -13,7 +13,7 @@ use super::raw;
 use super::rules::FILE;
 use super::tables::Poses;
 use crate::bytes::Source;
-use crate::limits::Meter;
+use crate::limits::{Meter, zeroed_vec};
 use crate::num::{Span, as_u64, as_usize, counted, decimal, less_than, span};
 use crate::options::Options;
 use crate::report::Result;
@@ -188,8 +188,7 @@ impl Frames {
         self.source
             .require(std::slice::from_ref(&stored), "frames[]")?;
         let meter = Meter::of_part(&self.options.limits, &stored);
-        let mut out = meter
-            .vec(stored.length(), count, "frames[]")
+        let mut out = zeroed_vec(&meter, stored.length(), count, "frames[]")
             .map_err(|error| FILE.locate(error))?;
         self.read_range_into(0..self.frames, &mut out)?;
         Ok(out)

@@ -10,7 +10,7 @@ use super::rules::FILE;
 use super::tables::{Field, Joints, Poses, Row, rows, scalar, table};
 use crate::bytes::{Array, Source, Text};
 use crate::format::Format;
-use crate::limits::{Limits, Meter};
+use crate::limits::{Limits, Meter, take_block};
 use crate::mesh::AttributeList;
 use crate::num::{Span, as_u64, decimal, size_u64};
 use crate::report::{ErrorKind, Finding, Result};
@@ -95,8 +95,8 @@ impl Layout {
         let sections = Sections::read(&header, version)?;
         if !source.is_in_memory() {
             let length = sections.text.length();
-            Meter::of_part(limits, &sections.text)
-                .take_block(length, length, "text")
+            let meter = Meter::of_part(limits, &sections.text);
+            take_block(&meter, length, length, "text")
                 .map_err(|error| FILE.at(sections.text.clone()).locate(error))?
                 .keep();
         }

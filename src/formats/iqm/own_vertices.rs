@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::model::run;
 use super::raw;
 use crate::bytes::{Array, Source};
-use crate::limits::Meter;
+use crate::limits::{Meter, zeroed_vec};
 use crate::num::{Span, as_u64, as_usize};
 use crate::report::Result;
 
@@ -67,7 +67,7 @@ fn read_list(
         meter.count_read(&elements(array, &span(run), size));
     }
     let stored = as_u64(list.len()).saturating_mul(as_u64(size));
-    let mut out: Vec<u8> = meter.vec(stored, stored, WHAT)?;
+    let mut out: Vec<u8> = zeroed_vec(meter, stored, stored, WHAT)?;
     let ranges = runs.clone().map(|run| elements(array, &span(run), size));
     source.want(ranges, WHAT)?;
     let mut copies = out.chunks_exact_mut(size.max(1));

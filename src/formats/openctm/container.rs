@@ -12,7 +12,7 @@ use super::raw;
 use super::rules::{self, FILE};
 use crate::bytes::{Source, Walk};
 use crate::format::Format;
-use crate::limits::{FileMemory, Meter};
+use crate::limits::{FileMemory, Meter, take_block};
 use crate::mesh::{Entries, MeshEntry, Role};
 use crate::num::{Span, as_u64, less_than, size_u64, span};
 use crate::options::{Options, Strictness};
@@ -78,8 +78,8 @@ impl Container {
                 }
             }
             let bytes = as_u64(meshes.len()).saturating_mul(MESH_BYTES);
-            Meter::of_part(&options.limits, &(0..walker.end))
-                .take_block(walker.end, bytes, "list of bodies")
+            let meter = Meter::of_part(&options.limits, &(0..walker.end));
+            take_block(&meter, walker.end, bytes, "list of bodies")
                 .map_err(|error| FILE.at(0..walker.end).locate(error))?
                 .keep();
         }

@@ -9,7 +9,7 @@ use crate::bytes::{Array, Element, Source};
 use crate::codec::lzma;
 use crate::codec::planes::Planes;
 use crate::decode::{self, Scratch};
-use crate::limits::Meter;
+use crate::limits::{Meter, resize_vec};
 use crate::mesh::scan;
 use crate::num::{Span, as_u64, as_usize, less_than};
 use crate::options::Options;
@@ -366,8 +366,7 @@ impl Decode<'_> {
         self.source
             .require(std::slice::from_ref(&section.range), section.what)?;
         self.meter.count_read(&section.range);
-        self.meter
-            .resize(out, section.range.length(), count, section.what)
+        resize_vec(self.meter, out, section.range.length(), count, section.what)
     }
 
     /// Copies an array that is stored uncompressed to memory of its length.

@@ -12,7 +12,7 @@ use super::rules::{self, FILE};
 use crate::bytes::{Source, Walk};
 use crate::codec::{Codec, lzma};
 use crate::decode::Block;
-use crate::limits::{Limits, Meter};
+use crate::limits::{Limits, Meter, take_block};
 use crate::num::{Span, as_u64, as_usize, counted, decimal, size_u64, span};
 use crate::report::{Address, ErrorKind, Finding, Findings, Place, Result};
 
@@ -584,8 +584,8 @@ impl Reader<'_> {
             // The list is larger than the few bytes that a map of few vertices takes up in the file.
             let stored = self.end.saturating_sub(start);
             let memory = as_u64(size_of_val(&maps[..]));
-            Meter::of_part(self.limits, &(start..self.end))
-                .take_block(stored, memory, "list of maps")
+            let meter = Meter::of_part(self.limits, &(start..self.end));
+            take_block(&meter, stored, memory, "list of maps")
                 .map_err(|error| FILE.at(start..self.end).locate(error))?
                 .keep();
         }

@@ -9,7 +9,7 @@ use super::normals;
 use crate::bytes::Array;
 use crate::codec::planes::Planes;
 use crate::decode::{Context, Scratch};
-use crate::limits::{Meter, job};
+use crate::limits::{Meter, job, zeroed_vec};
 use crate::num::{Span, as_usize};
 use crate::options::Parallelism;
 use crate::report::Result;
@@ -142,9 +142,9 @@ impl Mesh {
         let positions = positions.to_native();
         let triangles = self.raw_triangles()?;
         let triangles = triangles.to_native();
-        let mut normals: Vec<[f32; 3]> = meter
-            .vec(section.range.length(), section.count, section.what)
-            .map_err(|error| self.layout.place_of(section).locate(error))?;
+        let mut normals: Vec<[f32; 3]> =
+            zeroed_vec(meter, section.range.length(), section.count, section.what)
+                .map_err(|error| self.layout.place_of(section).locate(error))?;
         let threads = rayon::current_num_threads().max(1);
         let task_length = normals.len().div_ceil(threads).max(MIN_TASK_VERTICES);
         let words = Planes::new(planes);

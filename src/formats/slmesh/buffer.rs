@@ -3,7 +3,7 @@
 use super::face_layout::FaceLayout;
 use super::layout::ARRAY;
 use super::weights::{self, WeightScale};
-use crate::limits::Meter;
+use crate::limits::{Meter, resize_vec};
 use crate::num::as_u64;
 use crate::report::Result;
 
@@ -79,7 +79,8 @@ impl FaceBuffer {
         let texcoords = face.texcoords(content);
         texcoords.decode_into(&mut self.texcoords, meter)?;
         let indices = face.indices(content);
-        meter.resize(
+        resize_vec(
+            meter,
             &mut self.indices,
             meter.read(),
             as_u64(indices.len()),

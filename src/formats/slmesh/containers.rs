@@ -12,7 +12,7 @@ use super::llsd::{Event, Reader};
 use super::rules::FILE;
 use crate::bytes::{Source, Text};
 use crate::format::Format;
-use crate::limits::Meter;
+use crate::limits::{Meter, take_block};
 use crate::num::as_u64;
 use crate::options::Options;
 use crate::report::{ErrorKind, Result};
@@ -46,8 +46,8 @@ impl UploadCache {
             let error = error.expected("a source that knows its length");
             return Err(error.found("one that does not"));
         };
-        Meter::of_part(&options.limits, &(0..len))
-            .take_block(len, len, "upload cache")
+        let meter = Meter::of_part(&options.limits, &(0..len));
+        take_block(&meter, len, len, "upload cache")
             .map_err(|error| FILE.at(0..len).locate(error))?
             .keep();
         let bytes = source.get(0..len, "upload cache")?;

@@ -11,7 +11,7 @@ use super::place::BlockPlace;
 use super::rules::FILE;
 use super::weights;
 use crate::codec::dequant::dequantize;
-use crate::limits::Meter;
+use crate::limits::{Meter, resize_vec};
 use crate::num::{as_u64, as_usize, decimal};
 use crate::report::Result;
 
@@ -72,7 +72,7 @@ impl<const N: usize> Quantized<'_, N> {
     /// Decodes all elements into `out`, which is resized to their number.
     pub(crate) fn decode_into(&self, out: &mut Vec<[f32; N]>, meter: &Meter) -> Result<()> {
         let stored = <[[le::U16; N]]>::ref_from_bytes(self.stored).unwrap_or_default();
-        meter.resize(out, meter.read(), as_u64(stored.len()), ARRAY)?;
+        resize_vec(meter, out, meter.read(), as_u64(stored.len()), ARRAY)?;
         dequantize(stored, self.domain.min, self.domain.max, out);
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::layout::ARRAY;
 use super::place::BlockPlace;
 use crate::bytes::{Array, Element};
 use crate::codec::dequant::unit;
-use crate::limits::Meter;
+use crate::limits::{Meter, resize_vec, zeroed_vec};
 use crate::num::{Span, as_u64, decimal};
 use crate::report::{Error, Result};
 
@@ -161,9 +161,13 @@ impl Weights {
     {
         // The block has been read, whichever call did so.
         meter.count_read(&self.block.range);
-        let mut out = meter
-            .vec(self.block.range.length(), as_u64(self.vertices), ARRAY)
-            .map_err(|error| self.block.locate_face(error, self.face))?;
+        let mut out = zeroed_vec(
+            meter,
+            self.block.range.length(),
+            as_u64(self.vertices),
+            ARRAY,
+        )
+        .map_err(|error| self.block.locate_face(error, self.face))?;
         for (out, influences) in out.iter_mut().zip(self.influences()) {
             *out = element(influences);
         }
@@ -276,8 +280,8 @@ pub(crate) fn unpack(
     joints: &mut Vec<[u8; 4]>,
     weights: &mut Vec<[f32; 4]>,
 ) -> Result<()> {
-    meter.resize(joints, meter.read(), as_u64(vertices), ARRAY)?;
-    meter.resize(weights, meter.read(), as_u64(vertices), ARRAY)?;
+    resize_vec(meter, joints, meter.read(), as_u64(vertices), ARRAY)?;
+    resize_vec(meter, weights, meter.read(), as_u64(vertices), ARRAY)?;
     let mut rest = bytes;
     for (joints, weights) in joints.iter_mut().zip(weights) {
         let stored = match four(&mut rest) {

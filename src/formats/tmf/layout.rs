@@ -14,7 +14,7 @@ use super::segment::{FileLayout, Segment, SegmentType};
 use crate::bytes::{Source, Walk};
 use crate::codec::bits::packed_len;
 use crate::format::Format;
-use crate::limits::{Charge, Limits, Meter};
+use crate::limits::{Charge, Limits, Meter, take_block};
 use crate::num::{Span, as_u64, at_most, counted, decimal, size_u64, span};
 use crate::report::{Address, Error, ErrorKind, Finding, Findings, Place, Result};
 
@@ -233,7 +233,7 @@ impl Reader<'_> {
         let segments = as_u64(self.segments.len()).saturating_mul(size_u64::<Segment>());
         let lists = meshes.saturating_add(segments);
         let meter = Meter::of_part(self.limits, &(0..end));
-        match meter.take_block(end, lists, "lists of meshes and segments") {
+        match take_block(&meter, end, lists, "lists of meshes and segments") {
             Ok(_) => Ok(()),
             // At the number of meshes in the header.
             Err(error) => Err(FILE.at(11..15).locate(error)),
@@ -560,9 +560,13 @@ impl Reader<'_> {
 
     /// Limits elements that take up no bytes, all segments together.
     fn spend_omitted(&mut self, segment: &Segment) -> Result<()> {
-        self.omitted
-            .take_block(0, segment.decoded_bytes().unwrap_or(0), segment.kind.what())
-            .map(Charge::keep)
+        take_block(
+            &self.omitted,
+            0,
+            segment.decoded_bytes().unwrap_or(0),
+            segment.kind.what(),
+        )
+        .map(Charge::keep)
     }
 
     /// Reads all coordinates of more than 32 bits, and decides what their scale is.

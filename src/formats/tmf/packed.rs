@@ -12,7 +12,7 @@ use super::layout::Layout;
 use super::rules::FILE;
 use super::segment::Segment;
 use crate::bytes::{Array, Element, Source};
-use crate::limits::{Meter, job};
+use crate::limits::{Meter, job, zeroed_vec};
 use crate::mesh::Bounds;
 use crate::num::{Span, as_u64, as_usize, decimal};
 use crate::options::{Options, Parallelism};
@@ -202,8 +202,7 @@ impl<T: PackedElement> Packed<T> {
 
     pub(crate) fn read_within(&self, meter: &Meter) -> Result<Array<T>> {
         let stored = self.count_read(meter)?;
-        let mut out = meter
-            .vec(stored, self.len, "array of a mesh")
+        let mut out = zeroed_vec(meter, stored, self.len, "array of a mesh")
             .map_err(|error| self.place().locate(error))?;
         self.read_into(&mut out)?;
         Ok(Array::from_vec(out))
@@ -641,16 +640,14 @@ impl Packed<[f32; 3]> {
         let used = match used {
             Some(used) => {
                 let words = as_u64(self.len().div_ceil(64));
-                let words = meter
-                    .vec(stored, words, "set of vertices")
+                let words = zeroed_vec(meter, stored, words, "set of vertices")
                     .map_err(|error| self.place().locate(error))?;
                 Some(VertexSet::new(words, used))
             }
             None => None,
         };
         let piece = as_u64(self.len().min(PIECE));
-        let mut piece = meter
-            .vec::<[f32; 3]>(stored, piece, "array of a mesh")
+        let mut piece = zeroed_vec::<[f32; 3]>(meter, stored, piece, "array of a mesh")
             .map_err(|error| self.place().locate(error))?;
 
         let read = self.with_bytes_read(0..self.len())?;

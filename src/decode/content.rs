@@ -28,15 +28,90 @@ pub(crate) struct Content<'a> {
 )]
 enum Kind<'a> {
     /// The content is the input itself.
-    Stored {
-        input: &'a [u8],
-        /// The length of the content, and what reads it behind the input.
-        rest: Option<(usize, ReadAt<'a>)>,
-        /// The number of bytes that were read.
-        read: usize,
-        cancel: Option<&'a AtomicBool>,
-    },
+    Stored(StoredContent<'a>),
     Deflate(Stream<'a>),
+}
+
+/// Content that is not compressed: the input, and what follows it in the source.
+struct StoredContent<'a> {
+    input: &'a [u8],
+    tail: Option<Tail<'a>>,
+    /// The number of bytes that were read.
+    position: usize,
+    cancel: Option<&'a AtomicBool>,
+}
+
+/// Content behind the input, which is read from the source.
+#[derive(Clone, Copy)]
+struct Tail<'a> {
+    /// The length of the whole content, with the input.
+    length: usize,
+    read_at: ReadAt<'a>,
+}
+
+impl<'a> StoredContent<'a> {
+    /// The number of bytes that are left.
+    fn left(&self) -> usize {
+        let length = match &self.tail {
+            Some(tail) => tail.length,
+            None => self.input.len(),
+        };
+        length.saturating_sub(self.position)
+    }
+
+    fn check_cancelled(&self) -> Result<(), FaultKind> {
+        match self.cancel {
+            Some(flag) if flag.load(Ordering::Relaxed) => Err(FaultKind::Cancelled),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads until `out` is full or the content ends; returns the number of bytes. Bytes behind the input are read directly into
+    /// `out`.
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, FaultKind> {
+        if !out.is_empty() {
+            self.check_cancelled()?;
+        }
+        let count = out.len().min(self.left());
+        let input = self.input.get(self.position..).unwrap_or_default();
+        let from_input = count.min(input.len());
+        let (out_of_input, out_of_tail) = out.split_at_mut(from_input);
+        if let Some(input) = input.get(..from_input) {
+            out_of_input.copy_from_slice(input);
+        }
+        let from_tail = count.saturating_sub(from_input);
+        if from_tail > 0
+            && let Some(tail) = &self.tail
+            && let Some(out) = out_of_tail.get_mut(..from_tail)
+        {
+            let start = self.position.saturating_add(from_input);
+            if !(tail.read_at)(start, out) {
+                return Err(FaultKind::Truncated);
+            }
+        }
+        self.position = self.position.saturating_add(count);
+        Ok(count)
+    }
+
+    /// The next `count` bytes of the input, without a copy.
+    fn view(&mut self, count: usize) -> Option<&'a [u8]> {
+        self.check_cancelled().ok()?;
+        let end = self.position.checked_add(count)?;
+        let bytes = self.input.get(self.position..end)?;
+        self.position = end;
+        Some(bytes)
+    }
+
+    fn skip(&mut self, count: u64) -> Result<(), FaultKind> {
+        self.check_cancelled()?;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let left = self.left();
+        self.position = self.position.saturating_add(count.min(left));
+        if count > left {
+            return Err(FaultKind::TooShort);
+        }
+        Ok(())
+    }
 }
 
 impl<'a> Content<'a> {
@@ -53,14 +128,15 @@ impl<'a> Content<'a> {
     ) -> Result<Self, Fault> {
         let format = match codec {
             Codec::Stored => {
+                let stored = StoredContent {
+                    input,
+                    tail: None,
+                    position: 0,
+                    cancel,
+                };
                 return Ok(Self {
                     codec,
-                    kind: Kind::Stored {
-                        input,
-                        rest: None,
-                        read: 0,
-                        cancel,
-                    },
+                    kind: Kind::Stored(stored),
                 });
             }
             Codec::Deflate => Format::Raw,
@@ -74,7 +150,7 @@ impl<'a> Content<'a> {
             }
             _ => Stream::new(&mut decoders.inflater, input, format),
         };
-        let mut stream = stream.map_err(|error| fault(codec, &error))?;
+        let mut stream = stream.map_err(|error| decoder_fault(codec, &error))?;
         if let Some(cancel) = cancel {
             stream = stream.cancelled_by(cancel);
         }
@@ -88,15 +164,15 @@ impl<'a> Content<'a> {
     #[cfg(feature = "rayon")]
     pub(crate) fn stream(&mut self) -> Option<&mut Stream<'a>> {
         match &mut self.kind {
-            Kind::Stored { .. } => None,
+            Kind::Stored(_) => None,
             Kind::Deflate(stream) => Some(stream),
         }
     }
 
-    /// Reads stored content of this length behind the input, directly into the memory where it goes.
+    /// Makes stored content `length` bytes long: what is behind the input is read directly into the memory where it goes.
     pub(crate) fn set_tail(&mut self, length: usize, read_at: ReadAt<'a>) {
-        if let Kind::Stored { rest, .. } = &mut self.kind {
-            *rest = Some((length, read_at));
+        if let Kind::Stored(stored) = &mut self.kind {
+            stored.tail = Some(Tail { length, read_at });
         }
     }
 
@@ -110,7 +186,7 @@ impl<'a> Content<'a> {
     /// The number of bytes of content so far.
     pub(crate) fn produced(&self) -> u64 {
         match &self.kind {
-            Kind::Stored { read, .. } => as_u64(*read),
+            Kind::Stored(stored) => as_u64(stored.position),
             Kind::Deflate(stream) => stream.produced(),
         }
     }
@@ -118,7 +194,7 @@ impl<'a> Content<'a> {
     /// The number of bytes of input so far, with the header and, after [`finish`](Self::finish), the checksum.
     pub(crate) fn consumed(&self) -> usize {
         match &self.kind {
-            Kind::Stored { read, .. } => *read,
+            Kind::Stored(stored) => stored.position,
             Kind::Deflate(stream) => stream.consumed(),
         }
     }
@@ -126,34 +202,10 @@ impl<'a> Content<'a> {
     /// Reads until `out` is full or the content ends; returns the number of bytes.
     pub(crate) fn read(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
         match &mut self.kind {
-            Kind::Stored {
-                input,
-                rest,
-                read,
-                cancel,
-            } => {
-                if !out.is_empty() && is_set(*cancel) {
-                    return Err(self.fault(FaultKind::Cancelled));
-                }
-                let length = rest.map_or(input.len(), |(length, _)| length);
-                let count = out.len().min(length.saturating_sub(*read));
-                let there = input.get(*read..).unwrap_or_default();
-                let (here, behind) = out.split_at_mut(count.min(there.len()));
-                if let Some(there) = there.get(..here.len()) {
-                    here.copy_from_slice(there);
-                }
-                let behind = behind
-                    .get_mut(..count.saturating_sub(here.len()))
-                    .unwrap_or_default();
-                if let Some((_, read_at)) = rest.filter(|_| !behind.is_empty())
-                    && !read_at(read.saturating_add(here.len()), behind)
-                {
-                    return Err(self.fault(FaultKind::Truncated));
-                }
-                *read = read.saturating_add(count);
-                Ok(count)
-            }
-            Kind::Deflate(stream) => stream.read(out).map_err(|error| fault(self.codec, &error)),
+            Kind::Stored(stored) => stored.read(out).map_err(|kind| self.fault(kind)),
+            Kind::Deflate(stream) => stream
+                .read(out)
+                .map_err(|error| decoder_fault(self.codec, &error)),
         }
     }
 
@@ -168,51 +220,27 @@ impl<'a> Content<'a> {
 
     /// The next `count` bytes in place; `None` if the input has fewer, they are compressed, or reading is cancelled.
     pub(crate) fn stored(&mut self, count: usize) -> Option<&'a [u8]> {
-        let Kind::Stored {
-            input,
-            read,
-            cancel,
-            ..
-        } = &mut self.kind
-        else {
-            return None;
-        };
-        let end = read.checked_add(count).filter(|_| !is_set(*cancel))?;
-        let bytes = input.get(*read..end)?;
-        *read = end;
-        Some(bytes)
+        match &mut self.kind {
+            Kind::Stored(stored) => stored.view(count),
+            Kind::Deflate(_) => None,
+        }
     }
 
     /// Reads and drops `count` bytes. Compressed content is decoded to `buffer`, which must not be empty.
     pub(crate) fn skip(&mut self, mut count: u64, buffer: &mut [u8]) -> Result<(), Fault> {
-        if let Kind::Stored {
-            input,
-            rest,
-            read,
-            cancel,
-        } = &mut self.kind
-        {
-            if is_set(*cancel) {
-                return Err(self.fault(FaultKind::Cancelled));
-            }
-            let left = rest
-                .map_or(input.len(), |(length, _)| length)
-                .saturating_sub(*read);
-            let length = usize::try_from(count).unwrap_or(usize::MAX);
-            *read = read.saturating_add(length.min(left));
-            return if length <= left {
-                Ok(())
-            } else {
-                Err(self.fault(FaultKind::TooShort))
-            };
+        if let Kind::Stored(stored) = &mut self.kind {
+            return stored.skip(count).map_err(|kind| self.fault(kind));
         }
         while count > 0 {
             let length = usize::try_from(count)
                 .unwrap_or(usize::MAX)
                 .min(buffer.len());
-            let Some(piece) = buffer.get_mut(..length).filter(|piece| !piece.is_empty()) else {
+            let Some(piece) = buffer.get_mut(..length) else {
                 break;
             };
+            if piece.is_empty() {
+                break;
+            }
             self.read_exact(piece)?;
             count = count.saturating_sub(as_u64(length));
         }
@@ -222,7 +250,9 @@ impl<'a> Content<'a> {
     /// Checks that the content ends here, with the right checksum. Bytes after it are not read.
     pub(crate) fn finish(&mut self) -> Result<(), Fault> {
         if let Kind::Deflate(stream) = &mut self.kind {
-            return stream.finish().map_err(|error| fault(self.codec, &error));
+            return stream
+                .finish()
+                .map_err(|error| decoder_fault(self.codec, &error));
         }
         if self.read(&mut [0])? > 0 {
             Err(self.fault(FaultKind::TooLong))
@@ -239,17 +269,11 @@ impl<'a> Content<'a> {
     }
 }
 
-fn is_set(flag: Option<&AtomicBool>) -> bool {
-    flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
-}
-
 /// The fault of an error of the decoder.
-fn fault(codec: Codec, error: &meshmap_inflate::Error) -> Fault {
-    let bit = error
-        .position()
-        .map(|position| (position.byte, position.bit));
+fn decoder_fault(codec: Codec, error: &meshmap_inflate::Error) -> Fault {
+    let position = error.position();
     Fault {
-        bit,
+        bit: position.map(|position| (position.byte, position.bit)),
         decoded: error.decoded(),
         ..codec.fault(error.kind().clone())
     }

@@ -58,34 +58,44 @@ impl Shape {
     }
 
     /// Returns the shape of records of `length` bytes in total; `None` if no record has it.
+    ///
+    /// What a record is longer than its indices is its tail. The indices of normals may be missing if there are no normals.
     pub(crate) fn of_length(counts: &Counts, length: u64) -> Option<Self> {
         let triangles = u64::from(counts.triangles);
-        let record = length
-            .checked_div(triangles)
-            .filter(|_| length.checked_rem(triangles) == Some(0))?;
-        let rest = record.checked_sub(
-            u64::from(counts.texcoord_sets)
-                .saturating_mul(12)
-                .saturating_add(12),
-        )?;
-        let shape = |normals, tail| Self {
-            normals,
-            tail,
-            ..Self::of_version_7(counts)
-        };
-        match rest.checked_sub(12) {
-            Some(tail) if tail <= Self::MAX_TAIL => Some(shape(true, tail)),
-            // Without normals there may be no indices of them.
-            None if counts.normals == 0 && rest <= Self::MAX_TAIL => Some(shape(false, rest)),
-            _ => None,
+        if length.checked_rem(triangles)? != 0 {
+            return None;
         }
+        let record = length.checked_div(triangles)?;
+        let with_normals = Self::of_version_7(counts);
+        if let Some(tail) = record.checked_sub(with_normals.indices()) {
+            return with_normals.with_tail(tail);
+        }
+        if counts.normals > 0 {
+            return None;
+        }
+        let without_normals = Self {
+            normals: false,
+            ..with_normals
+        };
+        let tail = record.checked_sub(without_normals.indices())?;
+        without_normals.with_tail(tail)
     }
 
-    /// Bytes of the indices of a record.
+    /// This shape with this number of bytes after the indices; `None` if it is too large.
+    fn with_tail(self, tail: u64) -> Option<Self> {
+        if tail > Self::MAX_TAIL {
+            return None;
+        }
+        Some(Self { tail, ..self })
+    }
+
+    /// Bytes of the indices of a record: three of four bytes for positions, for normals if there are such indices, and for each
+    /// map channel.
     pub(crate) fn indices(&self) -> u64 {
-        let streams = u64::from(self.channels)
-            .saturating_add(1)
-            .saturating_add(self.normals.into());
+        let mut streams = u64::from(self.channels).saturating_add(1);
+        if self.normals {
+            streams = streams.saturating_add(1);
+        }
         streams.saturating_mul(12)
     }
 
@@ -202,7 +212,7 @@ impl Triangles {
         as_usize(self.shape.indices())
     }
 
-    /// Two of two or three bytes, four of four.
+    /// The material ID in a tail: of 16 bits in a tail of two or three bytes, of 32 bits in one of four.
     fn material(&self, tail: &[u8]) -> Option<u32> {
         match (self.shape.tail, tail) {
             (2 | 3, [a, b, ..]) => Some(u16::from_le_bytes([*a, *b]).into()),
@@ -220,15 +230,21 @@ impl Triangles {
     /// The indices of the normals of all corners; `None` if the records have no such indices.
     #[must_use]
     pub fn normals(&self) -> Option<Vec<[u32; 3]>> {
-        self.shape.normals.then(|| self.stream(1))
+        if !self.shape.normals {
+            return None;
+        }
+        Some(self.stream(1))
     }
 
     /// The indices of the coordinates of a map channel of all corners; `None` if the mesh has no such channel.
     #[must_use]
     #[doc(alias = "map_channel")]
     pub fn texcoords(&self, channel: usize) -> Option<Vec<[u32; 3]>> {
-        let before = 1_usize.saturating_add(self.shape.normals.into());
-        (channel < self.texcoord_sets()).then(|| self.stream(before.saturating_add(channel)))
+        if channel >= self.texcoord_sets() {
+            return None;
+        }
+        let first = if self.shape.normals { 2 } else { 1 };
+        Some(self.stream(channel.saturating_add(first)))
     }
 
     /// The indices of one kind of all corners, into `out`: kind 0 is positions, then normals if there are any, then the
@@ -250,25 +266,23 @@ impl Triangles {
         streams: [usize; N],
         mut take: impl FnMut(&[[u32; N]]) -> Option<()>,
     ) -> Option<()> {
-        /// Records of a piece.
+        /// Records of a piece: their corners stay in the processor's cache.
         const PIECE: usize = 64;
-        let mut corners = Vec::with_capacity(PIECE.saturating_mul(3));
-        let length = self
-            .record_len()
+        let record_len = self.record_len();
+        let length = record_len
             .saturating_mul(self.len())
             .min(self.records.len());
-        for piece in self
-            .records
-            .get(..length)?
-            .chunks(self.record_len().saturating_mul(PIECE))
-        {
+        let records = self.records.get(..length)?;
+        let mut corners = Vec::with_capacity(PIECE.saturating_mul(3));
+        for piece in records.chunks(record_len.saturating_mul(PIECE)) {
             corners.clear();
-            for record in piece.chunks_exact(self.record_len()) {
-                let triples = streams.map(|stream| triple(record, stream));
+            for record in piece.chunks_exact(record_len) {
+                // From the corners of each stream to the streams of each corner.
+                let streams = streams.map(|stream| triple(record, stream));
                 corners.extend([
-                    triples.map(|[a, ..]| a),
-                    triples.map(|[_, b, _]| b),
-                    triples.map(|[.., c]| c),
+                    streams.map(|[first, _, _]| first),
+                    streams.map(|[_, second, _]| second),
+                    streams.map(|[_, _, third]| third),
                 ]);
             }
             take(&corners)?;
@@ -285,21 +299,23 @@ impl Triangles {
     /// The material IDs of all triangles; `None` if the records have no material IDs.
     #[must_use]
     pub fn material_ids(&self) -> Option<impl ExactSizeIterator<Item = u32> + '_> {
+        self.material_scalar()?;
         let start = self.tail_start();
-        let id = move |record: &[u8]| {
-            self.material(record.get(start..).unwrap_or_default())
-                .unwrap_or(0)
-        };
-        self.material_scalar().map(|_| self.records().map(id))
+        Some(self.records().map(move |record| {
+            let tail = record.get(start..).unwrap_or_default();
+            self.material(tail).unwrap_or(0)
+        }))
     }
 
     /// The edge bytes of all triangles: bits 0, 1 and 2 mark the edges AB, BC and CA as visible. `None` if the records have no
     /// such byte.
     #[must_use]
     pub fn edge_visibility(&self) -> Option<impl ExactSizeIterator<Item = u8> + '_> {
-        let edges = |record: &[u8]| record.last().copied().unwrap_or(0);
-        self.has_edge_visibility()
-            .then(|| self.records().map(edges))
+        if !self.has_edge_visibility() {
+            return None;
+        }
+        let records = self.records();
+        Some(records.map(|record| record.last().copied().unwrap_or(0)))
     }
 }
 

@@ -376,11 +376,11 @@ fn check(streams: &[&[u32]], counts: &[usize]) -> Result<usize> {
             let expected = format!("{} corners", decimal(corners));
             return Err(error.expected(expected).found(stream.len()));
         }
-        // The maximum of all is faster than a search that may end early.
-        let Some(maximum) = stream.iter().max() else {
+        // The maximum of all, which vectors compute, is faster than a search that may end early.
+        let Some(maximum) = stream.iter().copied().max() else {
             continue;
         };
-        if at(*maximum) >= *count {
+        if at(maximum) >= *count {
             let first = stream.iter().position(|index| at(*index) >= *count);
             let corner = first.unwrap_or(0);
             let index = stream.get(corner).copied().unwrap_or(0);
@@ -414,8 +414,8 @@ fn number(streams: &[&[u32]]) -> Result<(Vec<u32>, Vec<u32>)> {
 /// Numbers pairs in the order of their first use, by a hash table with chaining whose buckets are the first parts; `None`
 /// if the chains of pairs with the same first part are so long that searching them would take too long.
 fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
-    let buckets = match ids.iter().max() {
-        Some(maximum) => at(*maximum).saturating_add(1),
+    let buckets = match ids.iter().copied().max() {
+        Some(maximum) => at(maximum).saturating_add(1),
         None => 0,
     };
     let mut steps_left = max_steps(as_u64(ids.len()));

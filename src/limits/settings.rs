@@ -44,7 +44,7 @@ pub struct Limits {
     wording: Wording,
 }
 
-/// How messages about limits are worded. It decides nothing, so limits that differ only in it are equal: a file that is read with
+/// The wording of messages about limits. It decides nothing, so limits that differ only in it are equal: a file that is read with
 /// either of them shares its cached snapshots.
 #[derive(Clone, Copy, Debug)]
 struct Wording {

@@ -145,7 +145,7 @@ impl FirstMesh {
         }
     }
 
-    /// The mesh with the arrays that were decoded separately in place of its own, so that none is in memory twice.
+    /// The mesh, with arrays that were decoded separately in place of equal ones, so that none is in memory twice.
     pub(super) fn with_shared_arrays(&self, mut mesh: Mesh) -> Mesh {
         share(&self.positions, &mut mesh.positions);
         share(&self.normals, &mut mesh.normals);

@@ -7,7 +7,7 @@
 //! | source | a request costs | policy |
 //! |---|---|---|
 //! | memory | nothing | everything is there |
-//! | map | page faults | the system is told what will be needed, because it does not read ahead |
+//! | map | page faults | the system is advised of what will be needed, because it does not read ahead |
 //! | file | microseconds | headers first, then the mesh in pieces of 256 KiB at least |
 //! | store (a reader of the caller) | milliseconds | one request for headers and mesh, a second one for the rest |
 //!
@@ -124,7 +124,7 @@ pub(super) enum FirstRead {
 /// The range that the headers of the sections are read with.
 pub(super) struct HeaderRead {
     pub(super) range: Range<u64>,
-    /// `true` if the range is meant to have the beginning of the section, too.
+    /// `true` if the range is also meant to have the beginning of the section.
     pub(super) has_content: bool,
 }
 

@@ -629,7 +629,7 @@ impl<'a> Stream<'a> {
         if let Some(stored) = self.content.stored(out.as_bytes().len())
             && let Ok(stored) = <[[F32; 3]]>::ref_from_bytes(stored)
         {
-            // Uncompressed differences in memory are added where they are.
+            // Uncompressed differences in memory are added without a copy.
             let sums = out.as_flattened_mut().iter_mut();
             let terms = stored.as_flattened().iter().zip(base.as_flattened());
             for (sum, (stored, base)) in sums.zip(terms) {

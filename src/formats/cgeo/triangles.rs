@@ -59,7 +59,7 @@ impl Shape {
 
     /// Returns the shape of records of `length` bytes in total; `None` if no record has it.
     ///
-    /// What a record is longer than its indices is its tail. The indices of normals may be missing if there are no normals.
+    /// The bytes of a record after its indices are its tail. The indices of normals may be missing if the mesh has no normals.
     pub(crate) fn of_length(counts: &Counts, length: u64) -> Option<Self> {
         let triangles = u64::from(counts.triangles);
         if length.checked_rem(triangles)? != 0 {

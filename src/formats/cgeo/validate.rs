@@ -147,7 +147,7 @@ impl Check {
         Ok(())
     }
 
-    /// Of sections with the same tag, the first counts, except for meshes: these are samples.
+    /// Finds repeated sections, of which the first counts. Repeated meshes are samples.
     fn repeated_sections(&mut self, snapshot: &Snapshot) -> Result<()> {
         let mut tags = Vec::new();
         for section in snapshot.sections()? {

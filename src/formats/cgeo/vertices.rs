@@ -551,7 +551,7 @@ struct AttributeAt<'a> {
     blend: Blend,
 }
 
-/// How the values of two frames become one.
+/// The way in which the values of two frames become one.
 #[derive(Clone, Copy)]
 enum Blend {
     /// By linear interpolation.

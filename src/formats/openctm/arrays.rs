@@ -160,7 +160,7 @@ impl Mesh {
             return Ok(Some(normals));
         };
         let Context { meter, scratch } = context;
-        // What the normals are computed from is charged as long as that takes.
+        // The positions and triangles stay charged until the normals are computed.
         let maker = meter.part_for_file();
         let geometry = match known {
             Some(geometry) => geometry,

@@ -241,7 +241,7 @@ fn triangles(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
 /// Checks indices against the number of elements, if there are any.
 fn indices(stream: &Packed<u32>, count: Option<usize>, findings: &mut Findings) -> Result<()> {
     let mut wrong = WrongIndices {
-        // Every index is accepted if there is no array of elements.
+        // Every index is accepted if the mesh lacks the array of elements.
         limit: count.unwrap_or(usize::MAX),
         count: 0,
         first: None,

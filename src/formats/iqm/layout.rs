@@ -39,7 +39,7 @@ pub(crate) struct Layout {
     /// The attributes of views, and which vertex array each is. Made once.
     pub(crate) attributes: OnceLock<ViewAttributes>,
     /// The index of the vertex array of positions. Searched once.
-    pub(crate) positions: OnceLock<Option<usize>>,
+    pub(crate) positions_index: OnceLock<Option<usize>>,
     /// `true` for each mesh that declares vertices of another mesh. Made once.
     pub(crate) overlaps: OnceLock<Arc<[bool]>>,
 }
@@ -120,7 +120,7 @@ impl Layout {
             extensions: Vec::new(),
             findings: Vec::new(),
             attributes: OnceLock::new(),
-            positions: OnceLock::new(),
+            positions_index: OnceLock::new(),
             overlaps: OnceLock::new(),
             source,
             header,

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 ///
 /// Assets do not store the hierarchy of their joints. The parent of a joint is the nearest joint
 /// above it in the avatar's skeleton (`avatar_skeleton.xml` of the viewer) that is also in `names`.
-/// It is `None` if there is no such joint, for names that the avatar does not have, and, if a name
-/// repeats, for all joints of this name but the first.
+/// It is `None` for joints without such a joint, for names that the avatar does not have, and, if a
+/// name repeats, for all joints of this name except the first.
 ///
 /// # Examples
 ///

@@ -243,8 +243,8 @@ impl Mesh {
         })
     }
 
-    /// The source, with the names of custom data read in few requests: all at once, where
-    /// [`custom_name`] alone would read each of them.
+    /// The source, with the names of custom data read in few requests, so that [`custom_name`] does not
+    /// read each of them separately.
     fn with_custom_names(&self) -> Result<Source> {
         let source = &self.file.source;
         if source.is_in_memory() {

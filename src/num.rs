@@ -1,4 +1,4 @@
-//! Sizes and ranges as files count them, and how numbers stand in messages.
+//! Sizes and ranges as files count them, and numbers in messages.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -10,7 +10,8 @@ pub(crate) fn as_u64(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
 
-/// A number of a file as an index or length in memory; no slice is as long as the greatest.
+/// A number of a file as an index or length in memory. A number that does not fit becomes the
+/// maximum, which is beyond the end of every slice.
 pub(crate) fn as_usize(number: impl TryInto<usize>) -> usize {
     number.try_into().unwrap_or(usize::MAX)
 }
@@ -27,7 +28,7 @@ pub(crate) fn span(start: u64, length: u64) -> Range<u64> {
 
 /// Lengths and parts of byte ranges.
 pub(crate) trait Span {
-    /// The number of bytes; 0 where the range ends before it starts.
+    /// The number of bytes; 0 if the range ends before it starts.
     fn length(&self) -> u64;
 
     /// Returns `true` if all of `inner` lies in this range.
@@ -51,7 +52,7 @@ impl Span for Range<u64> {
     }
 }
 
-/// `1234567` as `1,234,567`: how whole numbers stand in messages. Other values stay.
+/// `1234567` as `1,234,567`, for whole numbers in messages. Other values stay as they are.
 pub(crate) fn decimal(number: impl Display) -> String {
     let text = number.to_string();
     let (sign, digits) = text.split_at(usize::from(text.starts_with('-')));
@@ -107,34 +108,52 @@ pub(crate) fn component(index: usize) -> Cow<'static, str> {
     }
 }
 
+/// A unit for sizes.
+struct SizeUnit {
+    name: &'static str,
+    /// The base-2 logarithm of the unit.
+    log2: u32,
+}
+
+/// The largest unit that this many bytes fill; `None` for less than 1 MiB.
+fn size_unit(bytes: u64) -> Option<SizeUnit> {
+    let unit = |name, log2| SizeUnit { name, log2 };
+    Some(match bytes.checked_ilog2()? {
+        0..20 => return None,
+        20..30 => unit("MiB", 20),
+        30..40 => unit("GiB", 30),
+        40..50 => unit("TiB", 40),
+        50..60 => unit("PiB", 50),
+        _ => unit("EiB", 60),
+    })
+}
+
 /// A number of bytes, from 1 MiB on in the largest unit that they fill: `1,536 bytes`, `1.5 MiB`, `24 GiB`.
+///
+/// Rounded down to tenths of the unit, which are left out if there are none.
 pub(crate) fn size(bytes: u64) -> String {
-    let units = ["MiB", "GiB", "TiB", "PiB", "EiB"];
-    let step = bytes.checked_ilog2().unwrap_or(0) / 10;
-    let Some(unit) = step
-        .checked_sub(2)
-        .and_then(|step| units.get(as_usize(step)))
-    else {
+    let Some(SizeUnit { name, log2 }) = size_unit(bytes) else {
         return counted(bytes, "byte");
     };
-    let shift = step.saturating_mul(10);
-    let (whole, rest) = (bytes >> shift, bytes & !(u64::MAX << shift));
-    let tenth = u128::from(rest).saturating_mul(10) >> shift;
-    if tenth == 0 {
-        format!("{whole} {unit}")
+    let whole = bytes >> log2;
+    let rest = bytes & !(u64::MAX << log2);
+    let tenths = rest.saturating_mul(10) >> log2;
+    if tenths == 0 {
+        format!("{whole} {name}")
     } else {
-        format!("{whole}.{tenth} {unit}")
+        format!("{whole}.{tenths} {name}")
     }
 }
 
-/// A size, rounded up, so that it suffices.
+/// A size like [`size`], rounded up to tenths of its unit, so that a limit of this size suffices.
 pub(crate) fn size_up(bytes: u64) -> String {
-    let unit = 1_u64 << (bytes.checked_ilog2().unwrap_or(0) / 10).saturating_mul(10);
-    size(if unit < 1 << 20 {
-        bytes
-    } else {
-        bytes.saturating_add(unit / 10)
-    })
+    let Some(unit) = size_unit(bytes) else {
+        return size(bytes);
+    };
+    // Rounds up, as `size` rounds down to tenths. The number is a little less than a tenth of the
+    // unit, so that sizes of whole units stay.
+    let almost_a_tenth = (1_u64 << unit.log2) / 10;
+    size(bytes.saturating_add(almost_a_tenth))
 }
 
 #[cfg(test)]

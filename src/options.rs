@@ -155,10 +155,15 @@ pub enum Strictness {
 pub enum Parallelism {
     /// Everything runs on the calling thread.
     Off,
-    /// Large arrays and several blocks are decoded in the caller's rayon pool, which is the global one outside of any, and
-    /// [`Proxy::play`](crate::cgeo::Proxy::play) decodes ahead. Calls with a [`Scratch`](crate::Scratch) run on the calling thread,
-    /// unless [`Scratch::set_parallel`](crate::Scratch::set_parallel) is set. The library makes no pool. Without the feature `rayon`,
-    /// everything runs on the calling thread.
+    /// Large arrays and several blocks are decoded by a rayon pool, and
+    /// [`Proxy::play`](crate::cgeo::Proxy::play) decodes ahead.
+    ///
+    /// The pool is the one that the calling thread belongs to, as in [`rayon`](https://docs.rs/rayon) itself: rayon's
+    /// global pool for threads that belong to none. The library makes no pool.
+    ///
+    /// Calls with a [`Scratch`](crate::Scratch) run on the calling thread, unless
+    /// [`Scratch::set_parallel`](crate::Scratch::set_parallel) is set. Without the feature `rayon`, everything runs on the
+    /// calling thread.
     #[default]
     Rayon,
 }
@@ -178,11 +183,10 @@ pub(crate) fn refuse_forbidden(
             .expected("tolerant reading: this is a build with meshmap_small")
             .found("strict"));
     }
-    match validate()?
-        .iter()
-        .find(|finding| finding.severity() >= Severity::Forbidden)
-    {
-        Some(finding) => Err(finding.to_error(format)),
-        None => Ok(()),
+    for finding in validate()? {
+        if finding.severity() >= Severity::Forbidden {
+            return Err(finding.to_error(format));
+        }
     }
+    Ok(())
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::element::Element;
-use crate::num::as_u64;
+use crate::num::{as_u64, as_usize};
 
 /// A typed view of shared bytes: an array of a file, in place.
 ///
@@ -72,10 +72,15 @@ impl<T: Element> Array<T> {
                 element: PhantomData,
             };
         }
-        // Numbers of `T` are all of the same size, and stored the other way round.
-        let scalar = T::SHAPE.map_or(1, |(scalar, _)| scalar.size());
+        // On big-endian hosts, the bytes of each number are reversed. All numbers of `T` have one size.
+        let number_size = match T::SHAPE {
+            Some((scalar, _)) => scalar.size(),
+            None => 1,
+        };
         let mut bytes = elements.as_bytes().to_vec();
-        bytes.chunks_exact_mut(scalar).for_each(<[u8]>::reverse);
+        for number in bytes.chunks_exact_mut(number_size) {
+            number.reverse();
+        }
         Self::new(bytes.into())
     }
 
@@ -94,7 +99,8 @@ impl<T: Element> Array<T> {
     /// The element at an index.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<T> {
-        self.as_slice().get(index).copied().map(T::from_stored)
+        let stored = *self.as_slice().get(index)?;
+        Some(T::from_stored(stored))
     }
 
     /// The elements as native values.
@@ -125,8 +131,10 @@ impl<T: Element> Array<T> {
 
     /// The elements as a plain slice, copied only where alignment or byte order require it.
     pub(crate) fn to_native(&self) -> Cow<'_, [T]> {
-        self.as_native()
-            .map_or_else(|| Cow::Owned(self.iter().collect()), Cow::Borrowed)
+        match self.as_native() {
+            Some(elements) => Cow::Borrowed(elements),
+            None => Cow::Owned(self.iter().collect()),
+        }
     }
 
     /// A copy of the elements.
@@ -151,14 +159,18 @@ impl<T: Element> Array<T> {
         Some(Self::new(self.bytes.slice(bytes)))
     }
 
-    /// The elements of a range as files count them, cut at the end of the array.
+    /// The elements of a range, in the integers of files, cut at the end of the array.
     pub(crate) fn slice_u64(&self, range: Range<u64>) -> Self {
-        let at = |index: u64| usize::try_from(index).unwrap_or(usize::MAX).min(self.len());
-        self.slice(at(range.start)..at(range.end))
-            .unwrap_or_else(|| Self::new(Bytes::new()))
+        let start = as_usize(range.start).min(self.len());
+        let end = as_usize(range.end).min(self.len());
+        match self.slice(start..end) {
+            Some(elements) => elements,
+            // The range ends before it starts.
+            None => Self::new(Bytes::new()),
+        }
     }
 
-    /// The number of elements, as files count them.
+    /// The number of elements, in the integers of files.
     pub(crate) fn len_u64(&self) -> u64 {
         as_u64(self.len())
     }

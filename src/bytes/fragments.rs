@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::fragment_store::{FragmentStore, State, piece_range};
 use super::range::truncated;
 use crate::bytes::{Source, coalesce};
-use crate::num::{Span, as_u64, at_most, decimal};
+use crate::num::{Span, as_u64, as_usize, at_most, decimal};
 use crate::report::{Error, ErrorKind, Result};
 
 /// The bytes of a file that a client has fetched so far, for reading without I/O.
@@ -70,18 +70,19 @@ impl Fragments {
     /// Returns [`Mismatch`](ErrorKind::Mismatch) if another length is known, or bytes after it were supplied.
     pub fn set_len(&self, len: u64) -> Result<()> {
         let mut state = self.store.lock();
-        let end = state
-            .pieces
-            .last_key_value()
-            .map_or(0, |(start, bytes)| piece_range(*start, bytes).end);
-        match state.len {
-            Some(known) if known != len => Err(mismatch("length of the fragments", known, len)),
-            _ if end > len => Err(mismatch("length of the fragments", end, len)),
-            _ => {
-                state.len = Some(len);
-                Ok(())
+        if let Some(known) = state.len
+            && known != len
+        {
+            return Err(mismatch("length of the fragments", known, len));
+        }
+        if let Some((start, bytes)) = state.pieces.last_key_value() {
+            let end = piece_range(*start, bytes).end;
+            if end > len {
+                return Err(mismatch("length of the fragments", end, len));
             }
         }
+        state.len = Some(len);
+        Ok(())
     }
 
     /// Adds the bytes at an offset. Bytes that were supplied before stay.
@@ -92,14 +93,15 @@ impl Fragments {
     pub fn supply(&self, offset: u64, bytes: impl Into<Bytes>) -> Result<()> {
         let bytes = bytes.into();
         let mut state = self.store.lock();
-        let len = state.len.unwrap_or(u64::MAX);
-        match offset.checked_add(as_u64(bytes.len())) {
-            Some(end) if end <= len => {
-                state.insert(offset, &bytes);
-                Ok(())
-            }
-            end => Err(mismatch("fragment", len, end.unwrap_or(u64::MAX))),
+        let max_end = state.len.unwrap_or(u64::MAX);
+        let Some(end) = offset.checked_add(as_u64(bytes.len())) else {
+            return Err(mismatch("fragment", max_end, u64::MAX));
+        };
+        if end > max_end {
+            return Err(mismatch("fragment", max_end, end));
         }
+        state.insert(offset, &bytes);
+        Ok(())
     }
 
     /// Lets the bytes of a range go. Jobs that need them ask for them again.
@@ -112,12 +114,8 @@ impl Fragments {
     /// The number of bytes held so far.
     #[must_use]
     pub fn held(&self) -> u64 {
-        self.store
-            .lock()
-            .pieces
-            .values()
-            .map(|bytes| as_u64(bytes.len()))
-            .sum()
+        let state = self.store.lock();
+        state.pieces.values().map(|bytes| as_u64(bytes.len())).sum()
     }
 
     /// A source of the bytes so far. Reading others is [`NeedBytes`](ErrorKind::NeedBytes).
@@ -126,8 +124,10 @@ impl Fragments {
         Source::of_fragments(Arc::clone(&self.store))
     }
 
-    /// Runs a job from its beginning until bytes are missing. Returns the value of a job that is done, or else the missing
-    /// ranges.
+    /// Runs a job from its beginning until bytes are missing.
+    ///
+    /// Returns `Ok(Ok(value))` if the job is done, `Ok(Err(ranges))` if these ranges are missing, and
+    /// `Err(error)` if the job fails for another reason.
     ///
     /// The ranges ascend and do not touch; they reach beyond the end of the file only while its length is unknown.
     ///
@@ -142,14 +142,13 @@ impl Fragments {
         match job(&self.source()) {
             Ok(done) => Ok(Ok(done)),
             Err(error) => {
-                let mut state = self.store.lock();
-                let mut wanted = std::mem::take(&mut state.wanted);
+                let mut ranges = std::mem::take(&mut self.store.lock().wanted);
                 let ErrorKind::NeedBytes(missing) = error.kind() else {
                     return Err(error);
                 };
-                // Another step, of another thread, may have taken what this one noted.
-                wanted.push(missing);
-                Ok(Err(coalesce(&wanted, 0)))
+                // The step of another thread may have taken the ranges that this one has noted.
+                ranges.push(missing);
+                Ok(Err(coalesce(&ranges, 0)))
             }
         }
     }
@@ -181,10 +180,12 @@ impl Fragments {
             Some(len) if len <= SMALL && !missing.is_empty() => state.gaps(&(0..len)),
             _ => coalesce(missing, gap),
         };
-        if state.len.is_none() && state.pieces.is_empty() {
+        let is_nothing_known = state.len.is_none() && state.pieces.is_empty();
+        if is_nothing_known {
             requests.truncate(1);
-            for request in &mut requests {
-                request.end = request.end.max(request.start.saturating_add(first));
+            if let Some(request) = requests.first_mut() {
+                let min_end = request.start.saturating_add(first);
+                request.end = request.end.max(min_end);
             }
         }
         requests
@@ -253,13 +254,16 @@ impl Fragments {
                 .found(parts.len()));
         }
         for (range, mut part) in ranges.iter().zip(parts) {
-            part.truncate(usize::try_from(range.length()).unwrap_or(usize::MAX));
+            part.truncate(as_usize(range.length()));
             let found = as_u64(part.len());
             let end = range.start.saturating_add(found);
             if end < range.end {
-                // An empty result reveals only that the file ends before the range.
-                let tells_length = self.store.len().is_none() && (found > 0 || range.start == 0);
-                if !tells_length {
+                if self.store.len().is_some() {
+                    return Err(truncated(range, found, "response"));
+                }
+                // The file ends where the part does. Without a single byte, it ends anywhere up to
+                // the start of the range; only at 0 is that an exact length.
+                if found == 0 && range.start > 0 {
                     return Err(truncated(range, found, "response"));
                 }
                 self.set_len(end)?;
@@ -283,6 +287,10 @@ impl fmt::Debug for Fragments {
     }
 }
 
+/// The error of a length, or of the end of a fragment, that contradicts what is known.
+///
+/// The message reads as an upper bound, also for a new length that is less than a known length or
+/// than the end of the bytes supplied so far.
 fn mismatch(what: &'static str, known: u64, found: u64) -> Error {
     Error::new(ErrorKind::Mismatch, what)
         .expected(format!("{} bytes", at_most(known)))

@@ -13,7 +13,7 @@ use super::fragment_store::FragmentStore;
 use super::range::{coalesce, slice, truncated};
 use super::reader::{ReadRange, ReadStats, Reader};
 use crate::format::Format;
-use crate::num::{Span, as_u64};
+use crate::num::{Span, as_u64, size_u64, span};
 use crate::report::{Error, ErrorKind, Result};
 
 /// The bytes of a file, wherever they come from.
@@ -32,7 +32,7 @@ pub struct Source {
     pub(super) backing: Backing,
     cached: Arc<[Piece]>,
     file: Option<Arc<OpenedFile>>,
-    /// To advise the system about it.
+    /// The map that `backing` shares, to advise the system about it.
     #[cfg(feature = "mmap")]
     map: Option<Arc<memmap2::Mmap>>,
     format: Option<Format>,
@@ -44,20 +44,17 @@ fn will_use(map: &memmap2::Mmap, range: Range<u64>) {
     #[cfg(all(unix, not(miri)))]
     {
         /// Linux reads no more for each advice than the largest request of the disk, which is at least this.
-        const AT_ONCE: usize = 128 << 10;
+        const PIECE: usize = 128 << 10;
         /// A damaged file can declare any length.
-        const MOST: usize = 256 << 20;
-        let (start, end) = (
-            crate::num::as_usize(range.start),
-            crate::num::as_usize(range.end),
-        );
-        let end = end.min(start.saturating_add(MOST)).min(map.len());
-        for piece in (start..end).step_by(AT_ONCE) {
-            let length = end.saturating_sub(piece).min(AT_ONCE);
-            if map
-                .advise_range(memmap2::Advice::WillNeed, piece, length)
-                .is_err()
-            {
+        const MAX_LENGTH: usize = 256 << 20;
+        let start = crate::num::as_usize(range.start);
+        let end = crate::num::as_usize(range.end)
+            .min(start.saturating_add(MAX_LENGTH))
+            .min(map.len());
+        for piece in (start..end).step_by(PIECE) {
+            let length = end.saturating_sub(piece).min(PIECE);
+            let advised = map.advise_range(memmap2::Advice::WillNeed, piece, length);
+            if advised.is_err() {
                 return;
             }
         }
@@ -193,11 +190,10 @@ impl Source {
         let path: Arc<Path> = Arc::from(path.as_ref());
         let identity = match &self.file {
             Some(file) => file.identity,
-            None => {
-                let metadata = std::fs::metadata(&path);
-                let fail = |error| Error::io(error, "file").in_file(Some(&path));
-                Identity::of(&metadata.map_err(fail)?)
-            }
+            None => match std::fs::metadata(&path) {
+                Ok(metadata) => Identity::of(&metadata),
+                Err(error) => return Err(Error::io(error, "file").in_file(Some(&path))),
+            },
         };
         Ok(Self {
             file: Some(Arc::new(OpenedFile {
@@ -243,11 +239,13 @@ impl Source {
         }
     }
 
-    /// An error of these bytes, with the format and the path where it does not name them.
+    /// Adds the format and the path of the file to an error, unless it has them.
     pub(crate) fn locate(&self, error: Error) -> Error {
-        error
-            .format_is(self.format)
-            .in_file(self.file.as_deref().and_then(|file| file.path.as_ref()))
+        let path = match &self.file {
+            Some(file) => file.path.as_ref(),
+            None => None,
+        };
+        error.format_is(self.format).in_file(path)
     }
 
     /// The length in bytes, if it is known. The length of files and memory is always known.
@@ -297,16 +295,18 @@ impl Source {
             return Ok(Bytes::new());
         }
         match &self.backing {
-            Backing::Memory(bytes) => {
-                slice(bytes, 0, &range).ok_or_else(|| truncated(&range, 0, what))
-            }
-            Backing::Reader(reader) => match self.look_cached(&range) {
+            Backing::Memory(bytes) => match slice(bytes, 0, &range) {
+                Some(bytes) => Ok(bytes),
+                None => Err(truncated(&range, 0, what)),
+            },
+            Backing::Reader(reader) => match self.find_cached(&range) {
                 Some(bytes) => Ok(bytes),
                 None => reader.read(&range, what),
             },
-            Backing::Fragments(store) => store
-                .get(&range)
-                .map_err(|missing| Error::new(ErrorKind::NeedBytes(missing), what).at(range)),
+            Backing::Fragments(store) => match store.get(&range) {
+                Ok(bytes) => Ok(bytes),
+                Err(missing) => Err(Error::new(ErrorKind::NeedBytes(missing), what).at(range)),
+            },
         }
     }
 
@@ -317,30 +317,33 @@ impl Source {
         what: &'static str,
         out: &mut [u8],
     ) -> Result<()> {
-        match &self.backing {
-            Backing::Reader(reader)
-                if !self.is_cached(&range)
-                    && range.end.saturating_sub(range.start) == as_u64(out.len())
-                    && self.len()?.is_some_and(|len| range.end <= len) =>
-            {
-                reader
-                    .read_to(&range, what, out)
-                    .map_err(|error| self.locate(error))
-            }
-            _ => {
-                let bytes = self.get(range, what)?;
-                if bytes.len() == out.len() {
-                    out.copy_from_slice(&bytes);
-                }
-                Ok(())
-            }
+        if let Backing::Reader(reader) = &self.backing
+            && !self.is_cached(&range)
+            && range.length() == as_u64(out.len())
+            && let Some(len) = self.len()?
+            && range.end <= len
+        {
+            return match reader.read_to(&range, what, out) {
+                Ok(()) => Ok(()),
+                Err(error) => Err(self.locate(error)),
+            };
         }
+        // Bytes that are shared, or an error that `get` reports.
+        let bytes = self.get(range, what)?;
+        if bytes.len() == out.len() {
+            out.copy_from_slice(&bytes);
+        }
+        Ok(())
     }
 
-    fn look_cached(&self, range: &Range<u64>) -> Option<Bytes> {
-        self.cached
-            .iter()
-            .find_map(|piece| slice(&piece.bytes, piece.range.start, range))
+    /// The bytes of a range, if one of the pieces that were read ahead contains it.
+    fn find_cached(&self, range: &Range<u64>) -> Option<Bytes> {
+        for piece in self.cached.iter() {
+            if let Some(bytes) = slice(&piece.bytes, piece.range.start, range) {
+                return Some(bytes);
+            }
+        }
+        None
     }
 
     /// The structure at an offset.
@@ -348,20 +351,23 @@ impl Source {
     where
         T: FromBytes,
     {
+        // In memory a structure is copied from its bytes, without making a view of them first.
         if let Backing::Memory(bytes) = &self.backing
-            && let Some(rest) = usize::try_from(offset)
-                .ok()
-                .and_then(|offset| bytes.get(offset..))
+            && let Ok(start) = usize::try_from(offset)
+            && let Some(rest) = bytes.get(start..)
             && let Ok((structure, _)) = T::read_from_prefix(rest)
         {
             return Ok(structure);
         }
-        let bytes = self.get(offset..offset.saturating_add(as_u64(size_of::<T>())), what)?;
-        // Fails only for a range that was cut at the end of the address space.
-        T::read_from_bytes(&bytes).map_err(|_| {
-            let range = offset..u64::MAX;
-            self.locate(truncated(&range, as_u64(bytes.len()), what))
-        })
+        let bytes = self.get(span(offset, size_u64::<T>()), what)?;
+        match T::read_from_bytes(&bytes) {
+            Ok(structure) => Ok(structure),
+            // Only for a range that `span` has cut at the end of the address space.
+            Err(_) => {
+                let range = offset..u64::MAX;
+                Err(self.locate(truncated(&range, as_u64(bytes.len()), what)))
+            }
+        }
     }
 
     /// This source with its first `preferred` bytes read, or as many as there are. The first `required` must be there.
@@ -374,7 +380,8 @@ impl Source {
         match &self.backing {
             Backing::Memory(_) => Ok(self.clone()),
             Backing::Reader(_) => {
-                let end = self.len()?.map_or(preferred, |len| len.min(preferred));
+                let len = self.len()?.unwrap_or(u64::MAX);
+                let end = len.min(preferred);
                 if self.is_cached(&(0..end)) {
                     Ok(self.clone())
                 } else {
@@ -382,21 +389,25 @@ impl Source {
                 }
             }
             Backing::Fragments(store) => {
-                let required = store.len().map_or(required, |len| len.min(required));
-                self.need(&(0..required), 0..preferred, what)
+                let len = store.len().unwrap_or(u64::MAX);
+                self.need(&(0..len.min(required)), 0..preferred, what)
             }
         }
     }
 
-    /// This source with these ranges read, neighbours together. Ranges beyond the end are left to the read that uses
-    /// them.
+    /// This source with these ranges read, neighbours together. Ranges beyond the end are skipped: the read that uses
+    /// such a range reports the error.
     pub(crate) fn with_ranges(&self, ranges: &[Range<u64>], what: &'static str) -> Result<Self> {
         /// Bytes between two ranges that are cheaper to read than another request.
         const GAP: u64 = 16 << 10;
-        let end = self.len()?.unwrap_or(u64::MAX);
-        let absent =
-            |range: &&Range<u64>| range.end <= end && !range.is_empty() && !self.is_cached(range);
-        let wanted: Vec<_> = ranges.iter().filter(absent).cloned().collect();
+        let len = self.len()?.unwrap_or(u64::MAX);
+        let mut wanted = Vec::new();
+        for range in ranges {
+            let can_be_read = !range.is_empty() && range.end <= len;
+            if can_be_read && !self.is_cached(range) {
+                wanted.push(range.clone());
+            }
+        }
         match &self.backing {
             Backing::Memory(_) => Ok(self.clone()),
             Backing::Reader(_) => self.fetch(&coalesce(&wanted, GAP), what),
@@ -412,45 +423,50 @@ impl Source {
         }
     }
 
-    /// For fragments: `Ok` where these ranges are there, else the request for all of them.
+    /// For fragments, returns an error that requests all of these ranges, unless all of them have been supplied.
     pub(crate) fn want(
         &self,
         ranges: impl Iterator<Item = Range<u64>>,
         what: &'static str,
     ) -> Result<()> {
         match &self.backing {
-            Backing::Fragments(_) => self
-                .with_ranges(&ranges.collect::<Vec<_>>(), what)
-                .map(drop),
+            Backing::Fragments(_) => {
+                let ranges: Vec<_> = ranges.collect();
+                self.with_ranges(&ranges, what)?;
+                Ok(())
+            }
             Backing::Memory(_) | Backing::Reader(_) => Ok(()),
         }
     }
 
-    /// Fails if the source ends before these ranges, which may be unknown when a file is opened. The limits grow with the
-    /// bytes of an array, and memory is taken before they are read: not for bytes that only the file claims to have.
+    /// Returns an error if the source ends before these ranges do.
+    ///
+    /// The length of a source may be unknown when a file is opened. Limits grow with the stored bytes of an array, and its
+    /// memory is allocated before these bytes are read. They must exist: a damaged file can declare any number of them.
     pub(crate) fn require(&self, ranges: &[Range<u64>], what: &'static str) -> Result<()> {
-        let is_filled = |range: &&Range<u64>| !range.is_empty();
-        let Some(last) = ranges
-            .iter()
-            .filter(is_filled)
-            .max_by_key(|range| range.end)
-        else {
+        let filled = ranges.iter().filter(|range| !range.is_empty());
+        let Some(last) = filled.max_by_key(|range| range.end) else {
             return Ok(());
         };
         let len = self.len()?;
-        match &self.backing {
-            Backing::Memory(_) => return Ok(()),
-            _ if len.is_some_and(|len| last.end <= len) => return Ok(()),
-            Backing::Fragments(_) if len.is_none() => {
-                return self.want(ranges.iter().cloned(), what);
-            }
-            Backing::Fragments(_) | Backing::Reader(_) => {}
-        }
-        if self.get(last.end.saturating_sub(1)..last.end, what).is_ok() {
+        if self.is_in_memory() {
             return Ok(());
         }
-        // The error of reading has the number of bytes that there are.
-        self.get(last.clone(), what).map(drop)
+        if let Some(len) = len
+            && last.end <= len
+        {
+            return Ok(());
+        }
+        if len.is_none() && matches!(self.backing, Backing::Fragments(_)) {
+            return self.want(ranges.iter().cloned(), what);
+        }
+        let last_byte = last.end.saturating_sub(1)..last.end;
+        if self.get(last_byte, what).is_ok() {
+            return Ok(());
+        }
+        // The error of reading all of it reports the number of bytes that exist.
+        self.get(last.clone(), what)?;
+        Ok(())
     }
 
     /// Lets the system, or the caller's reader, fetch bytes that will be used soon.
@@ -469,7 +485,7 @@ impl Source {
         }
     }
 
-    /// Has the system read nothing of a map but what is used or announced.
+    /// Advises the system to read only the pages of a map that are used or advised: nothing ahead of them.
     pub(crate) fn reads_at_random(&self) {
         #[cfg(all(feature = "mmap", unix, not(miri)))]
         if let Some(map) = &self.map {
@@ -509,17 +525,26 @@ impl Source {
         }
     }
 
-    /// Reads these ranges and keeps them, in place of pieces that they contain.
+    /// This source with these ranges read and cached, in place of cached pieces that they contain.
     pub(super) fn fetch(&self, ranges: &[Range<u64>], what: &'static str) -> Result<Self> {
         let Backing::Reader(reader) = &self.backing else {
             return Ok(self.clone());
         };
-        let kept = |piece: &&Piece| !ranges.iter().any(|range| range.covers(&piece.range));
-        let mut pieces: Vec<Piece> = self.cached.iter().filter(kept).cloned().collect();
-        for range in ranges.iter().filter(|range| !range.is_empty()) {
-            let bytes = reader
-                .read_some(range, what)
-                .map_err(|error| self.locate(error))?;
+        let mut pieces = Vec::new();
+        for piece in self.cached.iter() {
+            let is_replaced = ranges.iter().any(|range| range.covers(&piece.range));
+            if !is_replaced {
+                pieces.push(piece.clone());
+            }
+        }
+        for range in ranges {
+            if range.is_empty() {
+                continue;
+            }
+            let bytes = match reader.read_some(range, what) {
+                Ok(bytes) => bytes,
+                Err(error) => return Err(self.locate(error)),
+            };
             let end = range.start.saturating_add(as_u64(bytes.len()));
             pieces.push(Piece {
                 range: range.start..end,
@@ -532,7 +557,8 @@ impl Source {
         })
     }
 
-    /// For fragments: `Ok` where `required` is there, else the request for the `preferred` range around it.
+    /// For fragments, returns an error that requests the `preferred` range, unless the `required` part of it has been
+    /// supplied.
     pub(super) fn need(
         &self,
         required: &Range<u64>,
@@ -541,9 +567,10 @@ impl Source {
     ) -> Result<Self> {
         match &self.backing {
             Backing::Fragments(store) if !store.has(required) => {
-                let missing = store
-                    .want_all(&[preferred])
-                    .unwrap_or_else(|| required.clone());
+                let missing = match store.want_all(&[preferred]) {
+                    Some(missing) => missing,
+                    None => required.clone(),
+                };
                 let error = Error::new(ErrorKind::NeedBytes(missing), what).at(required.clone());
                 Err(error.format_is(self.format))
             }
@@ -566,7 +593,8 @@ impl Source {
     /// Identity of the file at opening; `None` if the source is not a file.
     #[must_use]
     pub fn identity(&self) -> Option<&Identity> {
-        self.file.as_deref().map(|file| &file.identity)
+        let file = self.file.as_ref()?;
+        Some(&file.identity)
     }
 
     /// `true` if the file at the path has been changed or replaced since. `false` if the source has no path.
@@ -637,37 +665,46 @@ impl Identity {
 
 fn open_file(path: &Path) -> Result<(File, OpenedFile)> {
     let path = Arc::from(path);
-    let (file, metadata) = try_open(&path).map_err(|error| error.in_file(Some(&path)))?;
-    Ok((
-        file,
-        OpenedFile {
-            identity: Identity::of(&metadata),
-            path: Some(path),
-        },
-    ))
+    match try_open(&path) {
+        Ok((file, identity)) => {
+            let opened = OpenedFile {
+                path: Some(path),
+                identity,
+            };
+            Ok((file, opened))
+        }
+        Err(error) => Err(error.in_file(Some(&path))),
+    }
 }
 
-fn try_open(path: &Path) -> Result<(File, Metadata)> {
-    let fail = |error| Error::io(error, "file");
-    let file = open_without_waiting(path).map_err(|error| {
-        // Sockets cannot be opened at all.
-        let kind = std::fs::metadata(path).map_or(Ok(()), |metadata| refuse_other_kinds(&metadata));
-        kind.err().unwrap_or_else(|| fail(error))
-    })?;
+fn try_open(path: &Path) -> Result<(File, Identity)> {
+    let file = match open_without_waiting(path) {
+        Ok(file) => file,
+        Err(error) => {
+            // Sockets cannot be opened at all: their error would not name the reason.
+            if let Ok(metadata) = std::fs::metadata(path) {
+                refuse_other_kinds(&metadata)?;
+            }
+            return Err(Error::io(error, "file"));
+        }
+    };
     let metadata = check_file(&file)?;
-    Ok((file, metadata))
+    Ok((file, Identity::of(&metadata)))
 }
 
 /// Returns an error unless a file can be read by ranges.
 fn check_file(file: &File) -> Result<Metadata> {
-    let fail = |error| Error::io(error, "file");
-    let metadata = file.metadata().map_err(fail)?;
+    let io_error = |error| Error::io(error, "file");
+    let metadata = file.metadata().map_err(io_error)?;
     refuse_other_kinds(&metadata)?;
     // Files of systems such as /proc have content, and do not report its length.
-    if metadata.len() == 0 && !ReadRange::read(file, 0..1).map_err(fail)?.is_empty() {
-        let error =
-            Error::new(ErrorKind::Unsupported, "file").expected("a file that knows its length");
-        return Err(error.found("one of length 0 that has content"));
+    if metadata.len() == 0 {
+        let first_byte = ReadRange::read(file, 0..1).map_err(io_error)?;
+        if !first_byte.is_empty() {
+            let error = Error::new(ErrorKind::Unsupported, "file");
+            let error = error.expected("a file that knows its length");
+            return Err(error.found("one of length 0 that has content"));
+        }
     }
     Ok(metadata)
 }
@@ -711,12 +748,16 @@ fn refuse_other_kinds(metadata: &Metadata) -> Result<()> {
 #[cfg(unix)]
 fn kind_of(kind: std::fs::FileType) -> &'static str {
     use std::os::unix::fs::FileTypeExt;
-    match () {
-        () if kind.is_fifo() => "a named pipe",
-        () if kind.is_socket() => "a socket",
-        () if kind.is_char_device() => "a character device",
-        () if kind.is_block_device() => "a block device",
-        () => "something else",
+    if kind.is_fifo() {
+        "a named pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else if kind.is_char_device() {
+        "a character device"
+    } else if kind.is_block_device() {
+        "a block device"
+    } else {
+        "something else"
     }
 }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use zerocopy::FromBytes;
 
 use super::source::{Backing, Source};
-use crate::num::as_u64;
+use crate::num::{Span, size_u64, span};
 use crate::report::Result;
 
 impl Source {
@@ -17,7 +17,7 @@ impl Source {
         Walk {
             before: self.clone(),
             source: self.clone(),
-            kept: 0,
+            retained: 0,
             window,
             end: 0,
             far_steps: 0,
@@ -35,10 +35,11 @@ impl Source {
 pub(crate) struct Walk {
     /// The source without windows.
     before: Source,
-    /// The source, with the windows that are kept.
+    /// The source, with the windows that are retained.
     source: Source,
-    /// Bytes of these windows.
-    kept: u64,
+    /// The size of these windows in bytes.
+    retained: u64,
+    /// The size of the next window, if the next step is not far.
     window: u64,
     /// The end of the last structure.
     end: u64,
@@ -51,23 +52,20 @@ impl Walk {
     const NEAR: u64 = 64 << 10;
     /// Bytes that can be read for the cost of a far step.
     const FAR_STEP: u64 = 128 << 10;
-    /// The longest window: longer ones cost more memory than they save time.
-    const MOST_WINDOW: u64 = 4 << 20;
-    /// The most bytes of windows that are kept.
-    const MOST_KEPT: u64 = 1 << 20;
+    /// The maximum size of a window: longer ones cost more memory than they save time.
+    const MAX_WINDOW: u64 = 4 << 20;
+    /// The maximum size of all windows that are retained.
+    const MAX_RETAINED: u64 = 1 << 20;
 
     pub(crate) fn read_struct<T>(&mut self, offset: u64, what: &'static str) -> Result<T>
     where
         T: FromBytes,
     {
-        self.read_ahead(
-            &(offset..offset.saturating_add(as_u64(size_of::<T>()))),
-            what,
-        )?;
+        self.read_ahead(&span(offset, size_u64::<T>()), what)?;
         self.source.read_struct(offset, what)
     }
 
-    /// The bytes of a range, which do not keep a window alive.
+    /// The bytes of a range. They are copied out of a window, which they would keep alive.
     pub(crate) fn get(&mut self, range: Range<u64>, what: &'static str) -> Result<Bytes> {
         self.read_ahead(&range, what)?;
         let bytes = self.source.get(range, what)?;
@@ -77,34 +75,54 @@ impl Walk {
         })
     }
 
+    /// Makes the bytes of a structure available, with a window around them. A range beyond the end of the file is left to
+    /// the read that uses it.
     fn read_ahead(&mut self, range: &Range<u64>, what: &'static str) -> Result<()> {
-        let len = self.source.len()?.unwrap_or(u64::MAX);
-        if range.end <= len && !self.source.is_cached(range) {
-            let step = range.start.abs_diff(self.end);
-            let whole = self.source.len()?.unwrap_or(range.end);
-            let is_near = step <= self.window.max(Self::NEAR)
-                || self.far_steps().saturating_mul(Self::FAR_STEP) >= whole;
-            let window = if is_near {
-                self.window
-            } else {
-                Self::FIRST_WINDOW
-            };
-            let start = range.start & !window.saturating_sub(1);
-            let end = start.saturating_add(window).max(range.end).min(len);
-            self.count(is_near);
-            let length = end.saturating_sub(start);
-            if self.kept.saturating_add(length) > Self::MOST_KEPT {
-                (self.source, self.kept) = (self.before.clone(), 0);
-            }
-            self.source = match &self.source.backing {
-                Backing::Fragments(_) => self.source.need(range, start..end, what)?,
-                _ => self
-                    .source
-                    .fetch(std::slice::from_ref(&(start..end)), what)?,
-            };
-            self.kept = self.kept.saturating_add(length);
+        let len = self.source.len()?;
+        let is_inside = match len {
+            Some(len) => range.end <= len,
+            None => true,
+        };
+        if is_inside && !self.source.is_cached(range) {
+            self.read_window(range, len, what)?;
         }
         self.end = range.end;
+        Ok(())
+    }
+
+    /// Reads the window around a range. `len` is the length of the source, if it is known.
+    fn read_window(
+        &mut self,
+        range: &Range<u64>,
+        len: Option<u64>,
+        what: &'static str,
+    ) -> Result<()> {
+        let step = range.start.abs_diff(self.end);
+        let whole = len.unwrap_or(range.end);
+        // Far steps that cost as much as the whole file would are treated as near.
+        let cost_of_far_steps = self.far_steps().saturating_mul(Self::FAR_STEP);
+        let is_near = step <= self.window.max(Self::NEAR) || cost_of_far_steps >= whole;
+        let size = if is_near {
+            self.window
+        } else {
+            Self::FIRST_WINDOW
+        };
+        self.count(is_near);
+
+        // A size is a power of two: rounding down to a multiple of it clears the lower bits.
+        let start = range.start & !size.saturating_sub(1);
+        let end = start.saturating_add(size).max(range.end);
+        let window = start..end.min(len.unwrap_or(u64::MAX));
+        let length = window.length();
+        if self.retained.saturating_add(length) > Self::MAX_RETAINED {
+            self.source = self.before.clone();
+            self.retained = 0;
+        }
+        self.source = match &self.source.backing {
+            Backing::Fragments(_) => self.source.need(range, window, what)?,
+            _ => self.source.fetch(&[window], what)?,
+        };
+        self.retained = self.retained.saturating_add(length);
         Ok(())
     }
 
@@ -120,7 +138,7 @@ impl Walk {
     fn count(&mut self, is_near: bool) {
         match &self.source.backing {
             Backing::Fragments(store) => store.count_step(is_near),
-            _ if is_near => self.window = self.window.saturating_mul(2).min(Self::MOST_WINDOW),
+            _ if is_near => self.window = self.window.saturating_mul(2).min(Self::MAX_WINDOW),
             _ => self.far_steps = self.far_steps.saturating_add(1),
         }
     }
@@ -132,7 +150,7 @@ impl Walk {
 
     /// The source, with the retained windows, if they are few.
     pub(crate) fn source(&self) -> Source {
-        if self.kept > Self::MOST_KEPT {
+        if self.retained > Self::MAX_RETAINED {
             self.before.clone()
         } else {
             self.source.clone()

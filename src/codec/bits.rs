@@ -1,6 +1,6 @@
 //! Numbers of any width, packed without padding, the most significant bit first.
 
-use crate::num::as_u64;
+use crate::num::{as_u64, as_usize};
 
 /// Returns the byte length of `count` records of `width` bits; `None` if it is beyond 64 bits.
 pub(crate) fn packed_len(count: u64, width: u64) -> Option<u64> {
@@ -44,7 +44,7 @@ pub(crate) fn top_few(window: u64, width: u32) -> u64 {
     (window >> 1).wrapping_shr(63_u32.wrapping_sub(width))
 }
 
-/// The place of a bit in its byte.
+/// The position of a bit in its byte, from the most significant one.
 #[inline]
 pub(crate) fn shift(bit: u64) -> u32 {
     u32::from(bit.to_le_bytes()[0] & 7)
@@ -58,10 +58,9 @@ pub(crate) fn window(bytes: &[u8], at: usize) -> u64 {
         Some(window) => u64::from_be_bytes(*window),
         None => {
             let mut window = [0; 8];
-            window
-                .iter_mut()
-                .zip(rest)
-                .for_each(|(to, from)| *to = *from);
+            for (to, from) in window.iter_mut().zip(rest) {
+                *to = *from;
+            }
             u64::from_be_bytes(window)
         }
     }
@@ -69,27 +68,30 @@ pub(crate) fn window(bytes: &[u8], at: usize) -> u64 {
 
 /// Unpacks numbers of at most 32 bits, from a bit on, until `out` is full.
 pub(crate) fn unpack(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) {
-    // Up to seven numbers, after which one begins a byte.
-    let head =
-        (0..8_u64).find(|count| shift(bit.wrapping_add(count.wrapping_mul(width.into()))) == 0);
-    let head = head
-        .and_then(|head| usize::try_from(head).ok())
-        .unwrap_or(out.len())
-        .min(out.len());
-    let (first, rest) = out.split_at_mut(head);
-    let bit = one_by_one(bytes, bit, width, first);
-    let aligned = usize::try_from(bit >> 3)
-        .ok()
-        .and_then(|at| bytes.get(at..))
-        .unwrap_or_default();
+    let count = out.len();
+    let before = numbers_before_byte(bit, width).unwrap_or(count).min(count);
+    let (first, rest) = out.split_at_mut(before);
+    let aligned_bit = one_by_one(bytes, bit, width, first);
+
+    let aligned = bytes.get(as_usize(aligned_bit >> 3)..).unwrap_or_default();
     let done = by_groups(aligned, width, rest);
+
     let last = rest.get_mut(done..).unwrap_or_default();
-    one_by_one(
-        bytes,
-        bit.wrapping_add(as_u64(done).wrapping_mul(width.into())),
-        width,
-        last,
-    );
+    let last_bit = aligned_bit.wrapping_add(as_u64(done).wrapping_mul(width.into()));
+    one_by_one(bytes, last_bit, width, last);
+}
+
+/// The number of `width` bits, from `bit` on, after which a number begins a byte: at most 7. `None` if none of them ever
+/// does.
+fn numbers_before_byte(bit: u64, width: u32) -> Option<usize> {
+    let mut bit = bit;
+    for count in 0..8 {
+        if shift(bit) == 0 {
+            return Some(count);
+        }
+        bit = bit.wrapping_add(width.into());
+    }
+    None
 }
 
 /// Unpacks numbers at any bit; returns the bit after the last.
@@ -102,7 +104,8 @@ fn one_by_one(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) -> u64 {
     bit
 }
 
-/// Unpacks groups of eight numbers, which begin bytes; returns how many numbers there were bytes for.
+/// Unpacks groups of eight numbers, each of which begins a byte. Returns the number of unpacked numbers: groups near the
+/// end of the bytes are left to [`one_by_one`].
 ///
 /// Each width has a separate body, in which every offset and every shift is a constant.
 fn by_groups(bytes: &[u8], width: u32, out: &mut [u32]) -> usize {
@@ -123,10 +126,13 @@ fn by_groups(bytes: &[u8], width: u32, out: &mut [u32]) -> usize {
     widths!(3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)
 }
 
-/// The four numbers of one bit in half a byte, or of two bits in a byte: faster than shifting each.
+/// The four numbers of one bit in half a byte. A look-up is faster than shifting each.
 static ONES: [[u32; 4]; 16] = fours();
+
+/// The four numbers of two bits in a byte.
 static TWOS: [[u32; 4]; 256] = fours();
 
+/// A table of the four numbers in each index, which are of one bit if there are 16 entries, and of two if there are 256.
 #[expect(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,

@@ -39,14 +39,15 @@ pub(crate) fn scale_and_offset<const N: usize>(
     let offsets = repeat_over_block(offset);
     // The factor 2^-16 of the quotients goes into the scales, which saves an operation for each component. A product with a
     // power of two is exact, unless it is so small that it loses digits.
-    if scale
+    let has_tiny_scale = scale
         .iter()
-        .any(|scale| *scale != 0.0 && scale.abs() < LEAST_SCALE)
-    {
-        return lanes_of(stored, &scales, &offsets, out, unit);
+        .any(|scale| *scale != 0.0 && scale.abs() < MIN_SCALE);
+    if has_tiny_scale {
+        convert(stored, &scales, &offsets, out, unit);
+    } else {
+        let smaller_scales = scales.map(|scale| scale * DIGITS);
+        convert(stored, &smaller_scales, &offsets, out, unit_times_65536);
     }
-    let smaller_scales = scales.map(|scale| scale * DIGITS);
-    lanes_of(stored, &smaller_scales, &offsets, out, unit_times_65536);
 }
 
 /// The numbers of an element, repeated for each element of a block.
@@ -62,27 +63,28 @@ fn repeat_over_block<const N: usize>(element: [f32; N]) -> [f32; BLOCK] {
 const DIGITS: f32 = 1.0 / 65_536.0;
 
 /// Scales below this are not divided further: far above the minimum number without loss of digits, 2^-126.
-const LEAST_SCALE: f32 = 1.0e-30;
+const MIN_SCALE: f32 = 1.0e-30;
 
+/// `quotient(stored) * scale + offset` for each component, in blocks that the compiler turns into vector instructions.
 #[inline(always)]
-fn lanes_of(
+fn convert(
     stored: &[le::U16],
     scale: &[f32; BLOCK],
     offset: &[f32; BLOCK],
     out: &mut [f32],
-    number: impl Fn(u16) -> f32,
+    quotient: impl Fn(u16) -> f32,
 ) {
     let (blocks, rest) = stored.as_chunks::<BLOCK>();
     let (out_blocks, out_rest) = out.as_chunks_mut::<BLOCK>();
     for (block, out) in blocks.iter().zip(out_blocks) {
         let lanes = block.iter().zip(scale).zip(offset);
         for (((stored, scale), offset), out) in lanes.zip(out) {
-            *out = number(stored.get()) * scale + offset;
+            *out = quotient(stored.get()) * scale + offset;
         }
     }
     let lanes = rest.iter().zip(scale).zip(offset);
     for (((stored, scale), offset), out) in lanes.zip(out_rest) {
-        *out = number(stored.get()) * scale + offset;
+        *out = quotient(stored.get()) * scale + offset;
     }
 }
 

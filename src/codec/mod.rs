@@ -1,4 +1,4 @@
-//! The codecs: bytes in, bytes out. They know no file and no format. Deflate is the package `meshmap-inflate`.
+//! The codecs: bytes in, bytes out, without knowledge of files and formats. Deflate is the package `meshmap-inflate`.
 
 use std::fmt;
 
@@ -80,11 +80,11 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stream = self.stream;
-        let length = self
-            .length
-            .map(|length| format!(" of {}", decimal(length)))
-            .unwrap_or_default();
-        let after = format!("after {}{length} decoded bytes", decimal(self.decoded));
+        let decoded = decimal(self.decoded);
+        let after = match self.length {
+            Some(length) => format!("after {decoded} of {} decoded bytes", decimal(length)),
+            None => format!("after {decoded} decoded bytes"),
+        };
         match &self.kind {
             FaultKind::Truncated => write!(f, "the {stream} stream is cut off {after}"),
             FaultKind::TooShort => write!(f, "the {stream} stream ends too early, {after}"),
@@ -123,7 +123,7 @@ impl Codec {
         }
     }
 
-    /// The fault of a stream before anything has come out.
+    /// The fault of a stream before any byte has been decoded.
     pub(crate) fn fault(self, kind: FaultKind) -> Fault {
         Fault {
             kind,

@@ -19,8 +19,10 @@ impl<'a, const N: usize> Planes<'a, N> {
         let mut words = [[&[][..]; 4]; N];
         for significance in 0..4 {
             for word in &mut words {
-                if let (Some(place), Some(plane)) = (word.get_mut(significance), planes.next()) {
-                    *place = plane;
+                if let Some(free) = word.get_mut(significance)
+                    && let Some(plane) = planes.next()
+                {
+                    *free = plane;
                 }
             }
         }
@@ -37,23 +39,21 @@ impl<'a, const N: usize> Planes<'a, N> {
         }
     }
 
-    /// Calls `each` with every group and its place in `out`, in order.
+    /// Calls `each` with every group and its element of `out`, in order.
     #[inline]
     pub(crate) fn for_each_into<T>(&self, out: &mut [T], mut each: impl FnMut([u32; N], &mut T)) {
-        self.for_each_block(out, |lanes, places| {
-            for (lane, place) in places.iter_mut().enumerate() {
-                each(
-                    lanes
-                        .each_ref()
-                        .map(|lanes| lanes.get(lane).copied().unwrap_or_default()),
-                    place,
-                );
+        self.for_each_block(out, |lanes, elements| {
+            for (lane, element) in elements.iter_mut().enumerate() {
+                let group = lanes
+                    .each_ref()
+                    .map(|lanes| lanes.get(lane).copied().unwrap_or_default());
+                each(group, element);
             }
         });
     }
 
-    /// Calls `each` with the words of [`LANES`] groups at a time, one array for each word of a group, and with the places
-    /// of those groups in `out`, which may be fewer the last time.
+    /// Calls `each` with the words of [`LANES`] groups at a time, one array for each word of a group, and with the elements
+    /// of `out` for these groups, which may be fewer the last time.
     #[inline]
     pub(crate) fn for_each_block<T>(
         &self,
@@ -62,16 +62,16 @@ impl<'a, const N: usize> Planes<'a, N> {
     ) {
         let mut rest = *self;
         let mut lanes = [[0; LANES]; N];
-        for places in out.chunks_mut(LANES) {
+        for elements in out.chunks_mut(LANES) {
             for (lanes, planes) in lanes.iter_mut().zip(&mut rest.words) {
                 join(planes, lanes);
             }
-            each(&lanes, places);
+            each(&lanes, elements);
         }
     }
 }
 
-/// Takes the next words out of their planes; after the ends of these are zeros.
+/// Takes the next words out of their planes, and joins the four bytes of each. After the end of the planes, words are 0.
 #[inline]
 fn join(planes: &mut [&[u8]; 4], lanes: &mut [u32; LANES]) {
     let [a, b, c, d] = planes.each_mut().map(take);
@@ -83,6 +83,7 @@ fn join(planes: &mut [&[u8]; 4], lanes: &mut [u32; LANES]) {
     }
 }
 
+/// Takes the next bytes out of a plane, zeros after its end.
 #[inline]
 fn take(plane: &mut &[u8]) -> [u8; LANES] {
     if let Some((now, later)) = plane.split_first_chunk() {
@@ -96,6 +97,7 @@ fn take(plane: &mut &[u8]) -> [u8; LANES] {
     last
 }
 
+/// Joins the more and the less significant bytes of 16-bit numbers.
 #[inline]
 fn pairs(high: &[u8; LANES], low: &[u8; LANES]) -> [u16; LANES] {
     let mut pairs = [0; LANES];

@@ -84,12 +84,12 @@ pub(crate) struct AttributeList {
 
 impl AttributeList {
     pub(crate) fn new(infos: Vec<AttributeInfo>) -> Self {
-        let infos: Arc<[AttributeInfo]> = infos.into();
         let mut sorted: Vec<usize> = (0..infos.len()).collect();
-        sorted.sort_by(|a, b| meaning(&infos, *a).cmp(&meaning(&infos, *b)));
+        // A stable sort: attributes of one meaning stay in the order of the file.
+        sorted.sort_by_key(|index| meaning(&infos, *index));
         Self {
-            infos,
             sorted: sorted.into(),
+            infos: infos.into(),
         }
     }
 
@@ -99,17 +99,21 @@ impl AttributeList {
 
     /// The index of the first attribute with this meaning.
     pub(super) fn find(&self, semantic: &Semantic) -> Option<usize> {
-        let first = self
+        // Binary search: meanings before the position are less than the one that is searched.
+        let meaning_at = |index: &usize| meaning(&self.infos, *index);
+        let position = self
             .sorted
-            .partition_point(|index| meaning(&self.infos, *index) < Some(semantic));
-        let index = *self.sorted.get(first)?;
-        if meaning(&self.infos, index) != Some(semantic) {
-            return None;
+            .partition_point(|index| meaning_at(index) < Some(semantic));
+        let first = self.sorted.get(position)?;
+        if meaning_at(first) == Some(semantic) {
+            Some(*first)
+        } else {
+            None
         }
-        Some(index)
     }
 }
 
+/// The meaning of the attribute at an index; `None` for an index outside of the list.
 fn meaning(infos: &[AttributeInfo], index: usize) -> Option<&Semantic> {
     infos.get(index).map(|info| &info.semantic)
 }

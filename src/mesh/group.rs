@@ -93,7 +93,7 @@ impl MeshView {
     /// if the limits leave no memory for the new indices.
     pub fn group(&self, index: usize) -> Result<Self> {
         self.try_group(index)
-            .map_err(|error| self.locate(self.place().locate(error)))
+            .map_err(|error| self.add_path(self.place().locate(error)))
     }
 
     fn try_group(&self, index: usize) -> Result<Self> {

@@ -51,11 +51,11 @@ impl MeshView {
                     missing.get_or_insert(error);
                 }
                 Err(error) if is_of_the_file(&error) => attributes.push(Err(error)),
-                Err(error) => return Err(self.locate(error)),
+                Err(error) => return Err(self.add_path(error)),
             }
         }
         if let Some(error) = missing {
-            return Err(self.locate(error));
+            return Err(self.add_path(error));
         }
         let loaded = Loaded {
             attributes,

@@ -55,8 +55,13 @@ impl MeshView {
     /// Returns [`Mismatch`](ErrorKind::Mismatch) if `to` has a convention that is `None` in `from`, and
     /// [`LimitExceeded`](ErrorKind::LimitExceeded) if the limits leave no memory for reversed triangles.
     pub fn turned(&self, from: Conventions, to: Conventions) -> Result<Self> {
-        self.try_turned(from, to)
-            .map_err(|error| self.locate(self.place().locate(error)))
+        match self.try_turned(from, to) {
+            Ok(turned) => Ok(turned),
+            Err(error) => {
+                let of_mesh = self.place().locate(error);
+                Err(self.add_path(of_mesh))
+            }
+        }
     }
 
     fn try_turned(&self, from: Conventions, to: Conventions) -> Result<Self> {
@@ -69,14 +74,16 @@ impl MeshView {
             view = view.with_indices(self.indices().reversed(&self.meter())?);
         }
         if axes.is_some() || v_origins.is_some() {
-            let turned = Turned {
-                of: self.stored().clone(),
+            let converted = ConvertedAttributes {
+                stored: self.stored().clone(),
                 axes,
                 flips_v: v_origins.is_some(),
             };
-            let stored = self.attributes().iter();
-            let infos = stored.map(|info| turned.info(info)).collect();
-            let attributes = Attributes::new(AttributeList::new(infos), turned);
+            let mut infos = Vec::with_capacity(self.attributes().len());
+            for info in self.attributes() {
+                infos.push(converted.info(info));
+            }
+            let attributes = Attributes::new(AttributeList::new(infos), converted);
             view = view.with_vertices(self.vertex_count(), attributes);
         }
         Ok(view)
@@ -104,60 +111,63 @@ fn changed<T: PartialEq>(
     }
 }
 
-/// The attributes of a mesh, in other conventions.
-struct Turned {
-    of: Attributes,
-    /// The axis that points up, and the axis that is to.
+/// The attributes of a mesh, in other conventions: each is converted when it is loaded.
+struct ConvertedAttributes {
+    stored: Attributes,
+    /// The axis that points up in the stored attributes, and the one that points up afterwards.
     axes: Option<(Axis, Axis)>,
     flips_v: bool,
 }
 
-/// A conversion of an attribute.
+/// The conversion of one attribute.
 #[derive(Clone, Copy)]
-enum Turn {
-    Rotate(Axis, Axis),
+enum Conversion {
+    /// Rotates vectors, so that the axis `from` becomes the axis `to`.
+    Rotate { from: Axis, to: Axis },
+    /// Replaces V by 1 - V.
     FlipV,
 }
 
-impl Turned {
+impl ConvertedAttributes {
     /// The conversion of an attribute; `None` if it stays as it is.
-    fn turn(&self, semantic: &Semantic) -> Option<Turn> {
+    fn conversion(&self, semantic: &Semantic) -> Option<Conversion> {
         match semantic {
             Semantic::Position | Semantic::Normal | Semantic::Tangent => {
                 let (from, to) = self.axes?;
-                Some(Turn::Rotate(from, to))
+                Some(Conversion::Rotate { from, to })
             }
-            Semantic::TexCoord(_) if self.flips_v => Some(Turn::FlipV),
+            Semantic::TexCoord(_) if self.flips_v => Some(Conversion::FlipV),
             _ => None,
         }
     }
 
+    /// The meaning and the format of an attribute after its conversion.
     fn info(&self, info: &AttributeInfo) -> AttributeInfo {
         let mut info = info.clone();
-        if let Some(turn) = self.turn(&info.semantic) {
-            info.format = turn.format(info.format);
+        if let Some(conversion) = self.conversion(&info.semantic) {
+            info.format = conversion.format(info.format);
         }
         info
     }
 }
 
-impl LoadAttribute for Turned {
+impl LoadAttribute for ConvertedAttributes {
     fn limits(&self) -> Limits {
-        self.of.limits()
+        self.stored.limits()
     }
 
     fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
-        match self.turn(&info.semantic) {
-            None => self.of.load(index, meter),
-            Some(turn) => self
-                .of
-                .load_converted(index, meter, |stored| turn.apply(stored, meter)),
+        match self.conversion(&info.semantic) {
+            None => self.stored.load(index, meter),
+            Some(conversion) => self
+                .stored
+                .load_converted(index, meter, |stored| conversion.apply(stored, meter)),
         }
     }
 }
 
-impl Turn {
-    /// The format that elements become: floats, with all components that the conversion needs.
+impl Conversion {
+    /// The format of the converted elements: floats, with all components that the conversion needs.
     fn format(self, stored: VertexFormat) -> VertexFormat {
         match (self, stored.components) {
             (Self::FlipV, 0..=2) => VertexFormat::FLOAT32X2,
@@ -169,10 +179,11 @@ impl Turn {
     fn apply(self, stored: &Attribute, meter: &Meter) -> Result<Attribute> {
         let format = self.format(stored.format());
         let bytes = match (self, format.components) {
-            (Self::Rotate(from, to), 3) => {
+            (Self::Rotate { from, to }, 3) => {
                 converted(stored, meter, |vector| from.rotate_to(to, vector))?
             }
-            (Self::Rotate(from, to), _) => converted(stored, meter, |[x, y, z, w]| {
+            // The fourth component of a tangent is its handedness.
+            (Self::Rotate { from, to }, _) => converted(stored, meter, |[x, y, z, w]| {
                 let [x, y, z] = from.rotate_to(to, [x, y, z]);
                 [x, y, z, w]
             })?,

@@ -131,7 +131,7 @@ impl MeshView {
         write: impl FnMut(usize, &[u8]) -> R,
     ) -> Result<()> {
         self.write_vertices(layout, write)
-            .map_err(|error| self.locate(error))
+            .map_err(|error| self.add_path(error))
     }
 
     /// Writes all vertices in a layout, straight into `out`: faster than [`write_interleaved`](Self::write_interleaved), which
@@ -148,7 +148,7 @@ impl MeshView {
     pub fn interleave_into(&self, layout: &VertexLayout, out: &mut [u8]) -> Result<()> {
         let out = sized(out, self.vertex_count().saturating_mul(layout.stride()))?;
         self.fill_vertices(layout, out)
-            .map_err(|error| self.locate(error))
+            .map_err(|error| self.add_path(error))
     }
 
     fn fill_vertices(&self, layout: &VertexLayout, out: &mut [u8]) -> Result<()> {

@@ -321,8 +321,8 @@ impl MeshView {
         self.attributes.list().find(semantic).is_some()
     }
 
-    /// Returns an error of this mesh with the path of its file, if the path is known.
-    pub(super) fn locate(&self, error: Error) -> Error {
+    /// Adds the path of the file to an error of this mesh, if the path is known.
+    pub(super) fn add_path(&self, error: Error) -> Error {
         match &self.source {
             Some(source) => source.locate(error),
             None => error,
@@ -345,7 +345,7 @@ impl MeshView {
         let attribute = self
             .attributes
             .load(index, meter)
-            .map_err(|error| self.locate(error))?;
+            .map_err(|error| self.add_path(error))?;
         Ok(Some(attribute.of_mesh(self.place())))
     }
 
@@ -373,7 +373,7 @@ impl MeshView {
         };
         self.attributes
             .bounds(positions, &self.meter())
-            .map_err(|error| self.locate(error))
+            .map_err(|error| self.add_path(error))
     }
 
     /// The findings of this mesh: the rules of its format that it breaks.

@@ -172,16 +172,20 @@ impl Cause {
         }
     }
 
-    /// Writes the sentence about a structure: `subject` makes its name and location, with a number after the name.
+    /// Writes the sentence about a structure, which `subject` names and locates. The number in the
+    /// file that causes a need, if there is one, is the argument of `subject`, and stands after the name.
     pub(super) fn write<S: Display>(
         &self,
         f: &mut impl Write,
         kind: &ErrorKind,
         subject: impl Fn(Option<u64>) -> S,
     ) -> fmt::Result {
-        let (expected, found, plain) = (self.expected(), self.found(), subject(None));
-        let is_value = found.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '"'));
+        let found = self.found();
         match self {
+            Self::Value { .. }
+            | Self::Truncated { .. }
+            | Self::Length { .. }
+            | Self::Offset { .. } => self.write_expected_and_found(f, kind, subject(None)),
             Self::Limit {
                 limit,
                 allowed,
@@ -190,79 +194,104 @@ impl Cause {
                 remedy,
             } => {
                 let subject = subject(*count);
-                match needed {
-                    Some(_) => write!(f, "{subject} needs {found}, above the limit of ")?,
-                    None => write!(f, "{subject} exceeds the limit of ")?,
+                if needed.is_some() {
+                    write!(f, "{subject} needs {found}, above the limit of ")?;
+                } else {
+                    write!(f, "{subject} exceeds the limit of ")?;
                 }
                 f.write_str(&limit.value(*allowed))?;
-                if remedy.is_empty() {
-                    Ok(())
-                } else {
-                    write!(f, "; raise it with {remedy}")
+                if !remedy.is_empty() {
+                    write!(f, "; raise it with {remedy}")?;
                 }
+                Ok(())
             }
             Self::OutOfMemory { .. } => {
-                write!(f, "{plain} needs {found}, more than the machine has free")
+                let subject = subject(None);
+                write!(f, "{subject} needs {found}, more than the machine has free")
             }
             Self::TooLarge { count, stored, .. } => {
-                let (subject, stored) = (subject(Some(*count)), decimal(stored));
+                let subject = subject(Some(*count));
+                let stored = decimal(stored);
                 write!(
                     f,
                     "{subject} needs {found}; {stored} stored bytes cannot inflate to that"
                 )
             }
             Self::Stream(fault) => {
-                let is_checksum = matches!(fault.kind, FaultKind::Checksum { .. });
-                write!(
-                    f,
-                    "{plain}{} {fault}",
-                    if is_checksum { " is" } else { ":" }
-                )
+                let subject = subject(None);
+                match fault.kind {
+                    // Reads on as "is corrupt: Adler-32 ..".
+                    FaultKind::Checksum { .. } => write!(f, "{subject} is {fault}"),
+                    _ => write!(f, "{subject}: {fault}"),
+                }
             }
             Self::Signature { start, .. } if start.is_empty() => f.write_str("the file is empty"),
-            Self::Signature {
-                known_as: Some(name),
-                ..
-            } => {
-                write!(f, "unknown format: starts with {found}: {name}")
-            }
-            Self::Signature { .. } => {
-                write!(
+            Self::Signature { known_as, .. } => match known_as {
+                Some(name) => write!(f, "unknown format: starts with {found}: {name}"),
+                None => write!(
                     f,
                     "not a CGeo, IQM, OpenCTM, Second Life mesh or TMF file: starts with {found}"
+                ),
+            },
+            Self::NoEndTag => {
+                let subject = subject(None);
+                write!(
+                    f,
+                    "{subject}: no end tag before the end of the file: cut off, or an unknown dialect; please send \
+                     `meshmap info --report`"
                 )
             }
-            Self::NoEndTag => write!(
-                f,
-                "{plain}: no end tag before the end of the file: cut off, or an unknown dialect; please send \
-                 `meshmap info --report`"
-            ),
-            _ if found.is_empty() && expected.is_empty() => write!(f, "{kind} {plain}"),
-            _ if found.is_empty() => write!(f, "{kind} {plain}: expected {expected}"),
-            _ => match kind {
-                ErrorKind::Truncated => {
-                    write!(f, "{plain} is cut off: expected {expected}, found {found}")
-                }
-                ErrorKind::Unsupported => {
-                    let supported = if expected.is_empty() {
-                        ""
-                    } else {
-                        "; supported: "
-                    };
-                    write!(
-                        f,
-                        "{plain} is {found}, which is not supported{supported}{expected}"
-                    )
-                }
-                ErrorKind::OutOfRange if expected.is_empty() => {
-                    write!(f, "{plain} is out of range: {found}")
-                }
-                _ if expected.is_empty() => {
-                    write!(f, "{plain}{} {found}", if is_value { " is" } else { ":" })
-                }
-                _ if is_value => write!(f, "{plain} is {found}, expected {expected}"),
-                _ => write!(f, "{plain}: expected {expected}, found {found}"),
-            },
         }
     }
+
+    /// Writes the sentence about a structure whose value, length or offset is wrong.
+    fn write_expected_and_found(
+        &self,
+        f: &mut impl Write,
+        kind: &ErrorKind,
+        subject: impl Display,
+    ) -> fmt::Result {
+        let expected = self.expected();
+        let found = self.found();
+        if found.is_empty() {
+            if expected.is_empty() {
+                return write!(f, "{kind} {subject}");
+            }
+            return write!(f, "{kind} {subject}: expected {expected}");
+        }
+        match kind {
+            ErrorKind::Truncated => {
+                return write!(
+                    f,
+                    "{subject} is cut off: expected {expected}, found {found}"
+                );
+            }
+            ErrorKind::Unsupported => {
+                write!(f, "{subject} is {found}, which is not supported")?;
+                if !expected.is_empty() {
+                    write!(f, "; supported: {expected}")?;
+                }
+                return Ok(());
+            }
+            ErrorKind::OutOfRange if expected.is_empty() => {
+                return write!(f, "{subject} is out of range: {found}");
+            }
+            _ => {}
+        }
+        let is_value = is_number_or_quoted(&found);
+        match (is_value, expected.is_empty()) {
+            (true, true) => write!(f, "{subject} is {found}"),
+            (true, false) => write!(f, "{subject} is {found}, expected {expected}"),
+            (false, true) => write!(f, "{subject}: {found}"),
+            (false, false) => write!(f, "{subject}: expected {expected}, found {found}"),
+        }
+    }
+}
+
+/// Returns `true` if a text is a number, or text of the file in quotes, of which a sentence can say that the subject
+/// "is" it. Other texts are phrases, such as `no bytes`.
+///
+/// The first character decides: callers pass texts, many of which are a number and its unit.
+fn is_number_or_quoted(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit() || first == '-' || first == '"')
 }

@@ -8,10 +8,12 @@ use super::end::{End, fault};
 use crate::codec::{Fault, FaultKind};
 use crate::num::as_u64;
 
-/// The reference decoder, lzma-rs: fed with the input and emptied into the output.
+/// Decodes a stream with the reference decoder, lzma-rs.
 ///
-/// Its dictionary is as long as the output, so that it is handed over, and nothing more, when the output is full: what
-/// it says after that, of bytes after the stream or of a match over the end, does not matter.
+/// lzma-rs writes its dictionary to the output whenever the dictionary is full. The dictionary is
+/// as long as the output here, so that lzma-rs writes everything at once, as soon as all bytes are
+/// decoded. Errors after that are ignored: they are about bytes after the stream, or about a match
+/// that goes on after the end of the output, which this library accepts.
 pub(super) fn lzma_rs(
     bits: Bits,
     input: &[u8],
@@ -21,6 +23,8 @@ pub(super) fn lzma_rs(
     use lzma_rs::decompress::raw::{LzmaDecoder, LzmaParams, LzmaProperties};
 
     let length = out.len();
+    // An empty output needs no decoder. Its stream has only the five bytes that initialise the range
+    // coder: a byte that is 0, and four bytes of the code, 0 if nothing is encoded.
     if length == 0 {
         return Ok(End {
             consumed: 5,
@@ -51,13 +55,23 @@ pub(super) fn lzma_rs(
             is_clean: reader.rest.is_empty(),
         });
     }
-    let kind = match result {
-        _ if cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) => FaultKind::Cancelled,
-        _ if reader.is_short => FaultKind::Truncated,
-        Ok(()) => FaultKind::TooShort,
-        Err(_) => FaultKind::Corrupt("damaged data"),
+    let kind = if is_cancelled(cancel) {
+        FaultKind::Cancelled
+    } else if reader.is_short {
+        FaultKind::Truncated
+    } else if result.is_ok() {
+        FaultKind::TooShort
+    } else {
+        FaultKind::Corrupt("damaged data")
     };
     Err(fault(kind, length.saturating_sub(left)))
+}
+
+fn is_cancelled(cancel: Option<&AtomicBool>) -> bool {
+    match cancel {
+        Some(cancel) => cancel.load(Ordering::Relaxed),
+        None => false,
+    }
 }
 
 /// The input of lzma-rs.
@@ -70,11 +84,8 @@ struct Reader<'a> {
 
 impl io::Read for Reader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // A byte is asked for at a time; it makes 7 KiB at most.
-        if self
-            .cancel
-            .is_some_and(|cancel| cancel.load(Ordering::Relaxed))
-        {
+        // lzma-rs reads single bytes, each of which decodes to at most 7 KiB: cancelling takes effect soon.
+        if is_cancelled(self.cancel) {
             return Err(io::ErrorKind::ConnectionAborted.into());
         }
         self.is_short |= buffer.len() > self.rest.len();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use zerocopy::little_endian::F32;
 
 use super::layout::Layout;
-use super::model::{Model, run};
+use super::model::{Model, range_of};
 use super::pose::Trs;
 use super::raw;
 use super::rules::FILE;
@@ -315,7 +315,7 @@ impl Anim {
     /// The indices of its frames.
     #[must_use]
     pub fn frames(&self) -> Range<u32> {
-        run(self.first_frame, self.num_frames)
+        range_of(self.first_frame, self.num_frames)
     }
 
     /// The frames before and after a time, and the fraction between them.

@@ -7,7 +7,7 @@ use super::names::FileText;
 use super::raw;
 use super::raw::MAGIC;
 use super::rules::FILE;
-use super::tables::{Field, Joints, Poses, Row, rows, scalar, table};
+use super::tables::{Field, Joints, Poses, Row, element_range, rows, scalar, table};
 use crate::bytes::{Array, Source, Text};
 use crate::format::Format;
 use crate::limits::{Limits, Meter, take_block};
@@ -17,9 +17,6 @@ use crate::report::{ErrorKind, Finding, Result};
 
 /// Bytes that a lazy source reads first: header and, mostly, every table.
 pub(crate) const HEAD: u64 = 64 << 10;
-
-/// The first `iqmvertexarray.type` that is a name: the offset in the text + this.
-pub(crate) const IQM_CUSTOM: u32 = 0x10;
 
 /// The header and the tables of a file.
 #[derive(Debug)]
@@ -39,7 +36,7 @@ pub(crate) struct Layout {
     /// The attributes of views, and which vertex array each is. Made once.
     pub(crate) attributes: OnceLock<ViewAttributes>,
     /// The index of the vertex array of positions. Searched once.
-    pub(crate) positions: OnceLock<Option<usize>>,
+    pub(crate) positions_index: OnceLock<Option<usize>>,
     /// `true` for each mesh that declares vertices of another mesh. Made once.
     pub(crate) overlaps: OnceLock<Arc<[bool]>>,
 }
@@ -120,7 +117,7 @@ impl Layout {
             extensions: Vec::new(),
             findings: Vec::new(),
             attributes: OnceLock::new(),
-            positions: OnceLock::new(),
+            positions_index: OnceLock::new(),
             overlaps: OnceLock::new(),
             source,
             header,
@@ -190,7 +187,7 @@ impl Sections {
         let frame = u64::from(header.num_framechannels.get()).saturating_mul(2);
         let h = header;
         let section =
-            |offset: Field, count: Field, size: u64| offset.section(count, size, filesize);
+            |offset: Field, count: Field, size: u64| element_range(offset, count, size, filesize);
         let optional = |offset: Field, count: Field, size: u64| match offset.value {
             0 => Ok(0..0),
             _ => section(offset, count, size),

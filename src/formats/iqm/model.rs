@@ -392,7 +392,7 @@ impl Mesh {
     }
 }
 
-/// A run of `count` from `first` on; opening has checked that it does not overflow.
-pub(crate) fn run(first: u32, count: u32) -> Range<u32> {
+/// The range of `count` elements from `first` on; opening has checked that it does not overflow.
+pub(crate) fn range_of(first: u32, count: u32) -> Range<u32> {
     first..first.saturating_add(count)
 }

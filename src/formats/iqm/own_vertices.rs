@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::model::run;
+use super::model::range_of;
 use super::raw;
 use crate::bytes::{Array, Source};
 use crate::limits::{Meter, zeroed_vec};
@@ -94,7 +94,7 @@ struct DeclaredVertices {
 pub(super) fn overlaps(meshes: &Array<raw::Mesh>) -> Arc<[bool]> {
     let mut declared = Vec::with_capacity(meshes.len());
     for (mesh, raw) in meshes.iter().enumerate() {
-        let range = run(raw.first_vertex.get(), raw.num_vertexes.get());
+        let range = range_of(raw.first_vertex.get(), raw.num_vertexes.get());
         if !range.is_empty() {
             declared.push(DeclaredVertices { mesh, range });
         }

@@ -63,6 +63,23 @@ pub struct Mesh {
 }
 const _: () = assert!(size_of::<Mesh>() == 24);
 
+/// `iqmvertexarray.type` of positions.
+pub(crate) const IQM_POSITION: u32 = 0;
+/// `iqmvertexarray.type` of texture coordinates.
+pub(crate) const IQM_TEXCOORD: u32 = 1;
+/// `iqmvertexarray.type` of normals.
+pub(crate) const IQM_NORMAL: u32 = 2;
+/// `iqmvertexarray.type` of tangents.
+pub(crate) const IQM_TANGENT: u32 = 3;
+/// `iqmvertexarray.type` of the joints of each vertex.
+pub(crate) const IQM_BLENDINDEXES: u32 = 4;
+/// `iqmvertexarray.type` of the weights of these joints.
+pub(crate) const IQM_BLENDWEIGHTS: u32 = 5;
+/// `iqmvertexarray.type` of vertex colours.
+pub(crate) const IQM_COLOR: u32 = 6;
+/// The first `iqmvertexarray.type` that is a name: the offset in the text + this.
+pub(crate) const IQM_CUSTOM: u32 = 0x10;
+
 /// `iqmvertexarray`.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]

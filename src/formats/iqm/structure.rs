@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use zerocopy::little_endian::U32;
 
-use super::layout::{ExtensionNode, IQM_CUSTOM, Layout};
+use super::layout::{ExtensionNode, Layout};
 use super::names::Names;
 use super::raw;
 use super::rules::{self, FILE};
-use super::tables::{Field, Row, recommended, scalar};
+use super::tables::{Field, Row, element_range, recommended, scalar};
 use crate::bytes::Source;
 use crate::limits::{Limits, caps};
 use crate::num::{Span, as_u64, at_most, decimal, less_than, size_u64, span};
@@ -61,7 +61,7 @@ impl Layout {
         let filesize = self.header.filesize.get().into();
         let count = Row::HEADER.field("iqmheader.num_vertexes", 0x30, self.header.num_vertexes);
         for (row, array) in self.vertex_array_rows() {
-            if let Some(name) = array.type_.get().checked_sub(IQM_CUSTOM) {
+            if let Some(name) = array.type_.get().checked_sub(raw::IQM_CUSTOM) {
                 names.check(row.field("iqmvertexarray.type", 0, name.into()))?;
             }
             let Some(scalar) = scalar(array.format.get()) else {
@@ -75,9 +75,9 @@ impl Layout {
             }
             let element = u64::from(array.size.get()).saturating_mul(as_u64(scalar.size()));
             let offset = row.field("iqmvertexarray.offset", 16, array.offset);
-            offset
-                .section(count, element, filesize)
-                .map_err(|error| error.of(row.address()))?;
+            if let Err(error) = element_range(offset, count, element, filesize) {
+                return Err(error.of(row.address()));
+            }
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ impl Layout {
                 return Err(error.above(caps::IQM_EXTENSIONS, "", Some(declared.into())));
             }
             let one = Field { value: 1, ..count };
-            let node = next.section(one, node_size, filesize)?;
+            let node = element_range(next, one, node_size, filesize)?;
             let row = Row {
                 start: node.start,
                 table: "extensions",
@@ -159,7 +159,7 @@ impl Layout {
             names.check(row.field("iqmextension.name", 0, extension.name))?;
             let size = row.field("iqmextension.num_data", 4, extension.num_data);
             let offset = row.field("iqmextension.ofs_data", 8, extension.ofs_data);
-            let data = offset.section(size, 1, filesize)?;
+            let data = element_range(offset, size, 1, filesize)?;
             next = row.field("iqmextension.ofs_extensions", 12, extension.ofs_extensions);
             nodes.push(ExtensionNode {
                 node,
@@ -194,7 +194,7 @@ impl Layout {
             let rate = anim.framerate.get();
             if !(rate > 0.0 && rate.is_finite()) {
                 findings.add(rules::FRAMERATE, || {
-                    (row.part(12, 4), format!("not stored ({rate})"))
+                    (row.place(12, 4), format!("not stored ({rate})"))
                 });
             }
         }
@@ -204,7 +204,7 @@ impl Layout {
                     let vertices = mesh.num_vertexes;
                     let triangles = mesh.num_triangles;
                     let detail = format!("{vertices} vertexes, {triangles} triangles");
-                    (row.part(8, 16), detail)
+                    (row.place(8, 16), detail)
                 });
             }
         }
@@ -367,40 +367,42 @@ impl Layout {
         for (row, array) in self.vertex_array_rows() {
             let kind = array.type_.get();
             // All custom arrays have one rank.
-            let rank = kind.min(IQM_CUSTOM);
+            let rank = kind.min(raw::IQM_CUSTOM);
             if rank < previous {
                 findings.add(rules::ARRAY_ORDER, || {
                     let detail = format!("type {kind} comes after type {previous}");
-                    (row.part(0, 4), detail)
+                    (row.place(0, 4), detail)
                 });
             }
             previous = rank;
-            if kind < IQM_CUSTOM {
+            if kind < raw::IQM_CUSTOM {
                 let bit = 1_u32.wrapping_shl(kind);
                 if seen & bit != 0 {
                     findings.add(rules::REPEATED_ARRAY, || {
-                        (row.part(0, 4), format!("type {kind} again"))
+                        (row.place(0, 4), format!("type {kind} again"))
                     });
                 }
                 seen |= bit;
             }
-            if (7..IQM_CUSTOM).contains(&kind) {
+            if kind > raw::IQM_COLOR && kind < raw::IQM_CUSTOM {
                 findings.add(rules::RESERVED_TYPE, || {
-                    (row.part(0, 4), format!("type {kind} is reserved"))
+                    (row.place(0, 4), format!("type {kind} is reserved"))
                 });
             }
             let Some(found) = scalar(array.format.get()) else {
                 continue;
             };
-            let Some((expected, size)) = recommended(kind) else {
+            let Some(usual) = recommended(kind) else {
                 continue;
             };
-            if found != expected || array.size.get() != size {
+            if found != usual.format || array.size.get() != usual.size {
                 findings.add(rules::UNUSUAL_FORMAT, || {
                     let found_size = decimal(array.size);
-                    let detail =
-                        format!("recommended {expected} x {size}, found {found} x {found_size}");
-                    (row.part(8, 8), detail)
+                    let detail = format!(
+                        "recommended {} x {}, found {found} x {found_size}",
+                        usual.format, usual.size
+                    );
+                    (row.place(8, 8), detail)
                 });
             }
         }
@@ -415,7 +417,7 @@ impl Layout {
             let mask = pose.channelmask.get();
             if mask & !self.poses.channel_bits() != 0 {
                 findings.add(rules::MASK_BITS, || {
-                    (row.part(4, 4), format!("bits of no channel in {mask:#x}"))
+                    (row.place(4, 4), format!("bits of no channel in {mask:#x}"))
                 });
             }
         }
@@ -523,7 +525,7 @@ fn check_parent(row: Row, parent: i32, what: &'static str, offset: u64) -> Resul
     if i64::from(parent) < i64::try_from(row.index).unwrap_or(i64::MAX) {
         return Ok(());
     }
-    let error = row.part(offset, 4).malformed(what);
+    let error = row.place(offset, 4).malformed(what);
     let expected = format!("{}, its own index", less_than(row.index));
     Err(error.expected(expected).found(parent))
 }
@@ -533,7 +535,7 @@ fn note_root(findings: &mut Findings, row: Row, parent: i32, offset: u64) {
     if parent < -1 {
         findings.add(rules::ODD_ROOT, || {
             let detail = format!("{parent} for a root, usually -1");
-            (row.part(offset, 4), detail)
+            (row.place(offset, 4), detail)
         });
     }
 }

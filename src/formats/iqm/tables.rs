@@ -146,8 +146,8 @@ impl Row {
         Address::field(self.table).index(self.index)
     }
 
-    /// `size` bytes at an offset.
-    pub(crate) fn part(self, offset: u64, size: u64) -> Place {
+    /// The place of `size` bytes at an offset in the row, for errors and findings.
+    pub(crate) fn place(self, offset: u64, size: u64) -> Place {
         let file = if self.table.is_empty() {
             FILE
         } else {
@@ -179,47 +179,53 @@ pub(crate) struct Field {
 
 impl Field {
     pub(crate) fn error(self, kind: ErrorKind) -> Error {
-        self.row.part(self.offset, 4).error(kind, self.what)
+        self.row.place(self.offset, 4).error(kind, self.what)
     }
 
     pub(crate) fn malformed(self) -> Error {
         self.error(ErrorKind::Malformed)
     }
-
-    /// The bytes of `count` elements of `size` bytes, of which this is the offset.
-    ///
-    /// They must be after the header and within the file, which ends at `filesize`. The error is
-    /// about the offset if not one element fits, and about the count if some do.
-    pub(crate) fn section(self, count: Self, size: u64, filesize: u64) -> Result<Range<u64>> {
-        if count.value == 0 || size == 0 {
-            return Ok(0..0);
-        }
-        let start = u64::from(self.value);
-        if start < size_u64::<raw::Header>() {
-            let found = format!("{start:#x}, inside the header");
-            return Err(self.malformed().found(found));
-        }
-        let there = filesize.saturating_sub(start);
-        let max = there.checked_div(size).unwrap_or(0);
-        if max == 0 {
-            let needed = counted(size, "byte");
-            let expected = format!("room for {needed} before {filesize:#x} (filesize)");
-            let error = self.malformed().expected(expected);
-            return Err(error.found(format_args!("{start:#x}")));
-        }
-        let wanted = u64::from(count.value);
-        if wanted > max {
-            let expected = format!(
-                "at most {}, for which there is room from {start:#x} to {filesize:#x} (filesize)",
-                decimal(max)
-            );
-            return Err(count.malformed().expected(expected).found(wanted));
-        }
-        Ok(span(start, wanted.saturating_mul(size)))
-    }
 }
 
-/// The elements of a table, each with its place.
+/// The bytes of `count` elements of `size` bytes each, stored from `offset` on.
+///
+/// They must be after the header and within the file, which ends at `filesize`. The error is
+/// about the offset if not one element fits, and about the count if some do.
+pub(crate) fn element_range(
+    offset: Field,
+    count: Field,
+    size: u64,
+    filesize: u64,
+) -> Result<Range<u64>> {
+    if count.value == 0 || size == 0 {
+        return Ok(0..0);
+    }
+    let start = u64::from(offset.value);
+    if start < size_u64::<raw::Header>() {
+        let found = format!("{start:#x}, inside the header");
+        return Err(offset.malformed().found(found));
+    }
+    let bytes_after = filesize.saturating_sub(start);
+    let max_count = bytes_after.checked_div(size).unwrap_or(0);
+    if max_count == 0 {
+        let needed = counted(size, "byte");
+        let expected = format!("room for {needed} before {filesize:#x} (filesize)");
+        let error = offset.malformed().expected(expected);
+        return Err(error.found(format_args!("{start:#x}")));
+    }
+    let declared = u64::from(count.value);
+    if declared > max_count {
+        let expected = format!(
+            "at most {}, for which there is room from {start:#x} to {filesize:#x} (filesize)",
+            decimal(max_count)
+        );
+        return Err(count.malformed().expected(expected).found(declared));
+    }
+    Ok(span(start, declared.saturating_mul(size)))
+}
+
+/// The elements of a table, each with its row. The elements fill the range, so that its length gives
+/// their size, which depends on the version of the file.
 pub(crate) fn rows<T>(
     table: &'static str,
     range: &Range<u64>,
@@ -230,12 +236,14 @@ pub(crate) fn rows<T>(
         .length()
         .checked_div(as_u64(elements.len()))
         .unwrap_or(0);
-    let row = move |index: u64| Row {
-        start: start.saturating_add(size.saturating_mul(index)),
-        table,
-        index,
-    };
-    (0..).map(row).zip(elements)
+    (0..).zip(elements).map(move |(index, element)| {
+        let row = Row {
+            start: start.saturating_add(size.saturating_mul(index)),
+            table,
+            index,
+        };
+        (row, element)
+    })
 }
 
 /// The index of a parent; `None` for a root, which has a negative number.
@@ -243,21 +251,40 @@ pub(crate) fn parent(stored: i32) -> Option<u32> {
     u32::try_from(stored).ok()
 }
 
-/// The component format with this number.
+/// The component format with this number in `iqmvertexarray.format`.
 pub(crate) fn scalar(format: u32) -> Option<Scalar> {
-    use Scalar::{F16, F32, F64, I8, I16, I32, U8, U16, U32};
-    [I8, U8, I16, U16, I32, U32, F16, F32, F64]
-        .get(usize::try_from(format).ok()?)
-        .copied()
-}
-
-/// The format and size that the specification recommends for a vertex array.
-pub(crate) fn recommended(kind: u32) -> Option<(Scalar, u32)> {
-    Some(match kind {
-        0 | 2 => (Scalar::F32, 3),
-        1 => (Scalar::F32, 2),
-        3 => (Scalar::F32, 4),
-        4..=6 => (Scalar::U8, 4),
+    Some(match format {
+        0 => Scalar::I8,
+        1 => Scalar::U8,
+        2 => Scalar::I16,
+        3 => Scalar::U16,
+        4 => Scalar::I32,
+        5 => Scalar::U32,
+        6 => Scalar::F16,
+        7 => Scalar::F32,
+        8 => Scalar::F64,
         _ => return None,
     })
+}
+
+/// The layout of the elements of a vertex array.
+pub(crate) struct ElementLayout {
+    pub(crate) format: Scalar,
+    /// The number of components.
+    pub(crate) size: u32,
+}
+
+/// The layout that the specification recommends for vertex arrays of a type.
+pub(crate) fn recommended(array_type: u32) -> Option<ElementLayout> {
+    let format = match array_type {
+        raw::IQM_POSITION | raw::IQM_TEXCOORD | raw::IQM_NORMAL | raw::IQM_TANGENT => Scalar::F32,
+        raw::IQM_BLENDINDEXES | raw::IQM_BLENDWEIGHTS | raw::IQM_COLOR => Scalar::U8,
+        _ => return None,
+    };
+    let size = match array_type {
+        raw::IQM_TEXCOORD => 2,
+        raw::IQM_POSITION | raw::IQM_NORMAL => 3,
+        _ => 4,
+    };
+    Some(ElementLayout { format, size })
 }

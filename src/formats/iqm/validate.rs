@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::layout::Layout;
-use super::model::{Model, run};
+use super::model::{Model, range_of};
 use super::rules::{self, FILE};
 use super::vertex_array::VertexArrayType;
 use crate::bytes::{Array, F16, Scalar};
@@ -182,7 +182,7 @@ impl Check<'_> {
             if !self.may_check(count.saturating_mul(12)) {
                 break;
             }
-            let own = run(mesh.first_vertex.get(), mesh.num_vertexes.get());
+            let own = range_of(mesh.first_vertex.get(), mesh.num_vertexes.get());
             let end = first.saturating_add(count);
             let indices = triangles.slice_u64(first.saturating_mul(3)..end.saturating_mul(3));
             if !any_outside(&indices, &own) {
@@ -223,7 +223,7 @@ impl Check<'_> {
             if self.model.shares_vertices(index) {
                 self.findings.add(rules::SHARED_VERTICES, || {
                     let place = FILE.of(Address::field("meshes").index(as_u64(index)));
-                    let own = run(mesh.first_vertex.get(), mesh.num_vertexes.get());
+                    let own = range_of(mesh.first_vertex.get(), mesh.num_vertexes.get());
                     let range = format!("{}..{}", own.start, own.end);
                     let detail = format!("vertexes {range}, of which another mesh has some");
                     (place, detail)

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::layout::{IQM_CUSTOM, Layout};
+use super::layout::Layout;
 use super::model::Model;
 use super::raw;
 use super::rules::FILE;
@@ -70,7 +70,7 @@ impl Model {
     /// Returns an error if the file cannot be read.
     pub fn custom_array(&self, name: impl AsRef<[u8]>) -> Result<Option<Attribute>> {
         for array in self.layout.vertex_arrays.iter() {
-            let Some(offset) = array.type_.get().checked_sub(IQM_CUSTOM) else {
+            let Some(offset) = array.type_.get().checked_sub(raw::IQM_CUSTOM) else {
                 continue;
             };
             if self.layout.text.is_at(offset, name.as_ref()) {
@@ -184,14 +184,14 @@ pub struct VertexArray {
 impl VertexArray {
     pub(crate) fn new(layout: &Layout, raw: &raw::VertexArray) -> Self {
         let kind = match raw.type_.get() {
-            0 => VertexArrayType::Position,
-            1 => VertexArrayType::TexCoord,
-            2 => VertexArrayType::Normal,
-            3 => VertexArrayType::Tangent,
-            4 => VertexArrayType::BlendIndexes,
-            5 => VertexArrayType::BlendWeights,
-            6 => VertexArrayType::Color,
-            kind => match kind.checked_sub(IQM_CUSTOM) {
+            raw::IQM_POSITION => VertexArrayType::Position,
+            raw::IQM_TEXCOORD => VertexArrayType::TexCoord,
+            raw::IQM_NORMAL => VertexArrayType::Normal,
+            raw::IQM_TANGENT => VertexArrayType::Tangent,
+            raw::IQM_BLENDINDEXES => VertexArrayType::BlendIndexes,
+            raw::IQM_BLENDWEIGHTS => VertexArrayType::BlendWeights,
+            raw::IQM_COLOR => VertexArrayType::Color,
+            kind => match kind.checked_sub(raw::IQM_CUSTOM) {
                 Some(name) => VertexArrayType::Custom(layout.text_at(name)),
                 None => VertexArrayType::Reserved(kind),
             },

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::layout::{Layout, ViewAttributes};
-use super::model::{Mesh, Model, run};
+use super::model::{Mesh, Model, range_of};
 use super::own_vertices::{OwnVertices, overlaps};
 use super::rules::{self, FILE};
 use super::tables::table;
@@ -23,7 +23,7 @@ use crate::report::{Address, Error, Finding, Place, Result};
 /// The vertex arrays of the file, and the mesh's vertices.
 struct VertexArrays {
     layout: Arc<Layout>,
-    /// The index of the vertex array of each attribute.
+    /// For each attribute, the index of its vertex array in the table of the file.
     arrays: Arc<[usize]>,
     vertices: OwnVertices,
     limits: Limits,
@@ -36,7 +36,7 @@ impl LoadAttribute for VertexArrays {
 
     fn load(&self, index: usize, info: &AttributeInfo, meter: &Meter) -> Result<Attribute> {
         let raw = match self.arrays.get(index) {
-            Some(index) => self.layout.vertex_arrays.get(*index),
+            Some(array) => self.layout.vertex_arrays.get(*array),
             None => None,
         };
         let Some(raw) = raw else {
@@ -55,9 +55,9 @@ impl Model {
     /// A view of the mesh at an address `meshes[i]` or `meshes["name"]`.
     ///
     /// Reads and checks the triangles. The view has the mesh's own vertices: the range that the mesh declares, in place.
-    /// If the mesh has triangles and another mesh declares some of the same vertices, or if triangles use vertices outside of the range (a known bug
-    /// of Blender's exporter, reported as a finding), the view has copies of the vertices that its triangles use, in
-    /// ascending order.
+    /// If the mesh has triangles and another mesh declares some of the same vertices, or if triangles use vertices outside
+    /// of the range (a known bug of Blender's exporter, reported as a finding), the view has copies of the vertices that
+    /// its triangles use, in ascending order.
     ///
     /// # Errors
     ///
@@ -88,8 +88,9 @@ impl Model {
         self.positions_index().is_some()
     }
 
+    /// The index of the vertex array of positions.
     fn positions_index(&self) -> Option<usize> {
-        *self.layout().positions.get_or_init(|| {
+        *self.layout().positions_index.get_or_init(|| {
             self.vertex_arrays()
                 .position(|array| array.kind == VertexArrayType::Position)
         })
@@ -113,11 +114,11 @@ impl Model {
 
     pub(crate) fn mesh_bounds(&self, address: &Address) -> Result<Option<Bounds>> {
         let mesh = self.mesh(self.mesh_index(address)?)?;
-        let Some(positions) = self.positions_index() else {
+        let Some(array) = self.positions_index() else {
             return Ok(None);
         };
-        let positions = self.vertex_array(positions)?;
-        let vertices = run(mesh.first_vertex, mesh.num_vertexes);
+        let positions = self.vertex_array(array)?;
+        let vertices = mesh.declared_vertices();
         match positions.slice(as_usize(vertices.start)..as_usize(vertices.end)) {
             Some(own) => Ok(own.bounds()),
             None => Ok(None),
@@ -126,6 +127,11 @@ impl Model {
 }
 
 impl Mesh {
+    /// The vertices that the mesh declares.
+    fn declared_vertices(&self) -> Range<u32> {
+        range_of(self.first_vertex, self.num_vertexes)
+    }
+
     /// The numbers of the table of meshes.
     pub(crate) fn counts(&self, has_positions: bool) -> MeshCounts {
         MeshCounts {
@@ -141,38 +147,38 @@ fn view(model: &Model, index: usize) -> Result<MeshView> {
     let layout = model.layout();
     let limits = model.options.limits;
     let address = Address::field("meshes").index(as_u64(index));
-    let range = triangle_bytes(layout, &mesh);
-    let triangles: Array<u32> = if range.is_empty() {
+    let triangle_range = triangle_bytes(layout, &mesh);
+    let corners: Array<u32> = if triangle_range.is_empty() {
         Array::new(bytes::Bytes::new())
     } else {
-        table(&layout.source, &range, "iqmtriangle[]")?
+        table(&layout.source, &triangle_range, "iqmtriangle[]")?
     };
 
-    let own = run(mesh.first_vertex, mesh.num_vertexes);
+    let declared = mesh.declared_vertices();
     let mut findings = Vec::new();
-    let mut is_listed = !triangles.is_empty() && model.shares_vertices(index);
-    if any_outside(&triangles, &own)
-        && let Some(bounds) = IndexBounds::of(&triangles)
-    {
-        let place = FILE.of(address.clone()).at(range.clone());
+    let uses_others = any_outside(&corners, &declared);
+    if uses_others && let Some(bounds) = IndexBounds::of(&corners) {
+        let place = FILE.of(address.clone()).at(triangle_range.clone());
         if bounds.max >= layout.header.num_vertexes.get() {
-            return Err(index_out_of_range(layout, &triangles, place, &range));
+            return Err(index_out_of_range(layout, &corners, place, &triangle_range));
         }
-        let detail = bounds.outside_mesh(&own);
+        let detail = bounds.outside_mesh(&declared);
         findings.push(Finding::new(rules::INDEX_OUTSIDE_MESH, place, detail));
-        is_listed = true;
     }
-    let (vertices, indices) = if is_listed {
-        let stored = as_u64(triangles.as_bytes().len());
-        let meter = Meter::of_part(&limits, &range);
-        let used = UsedVertices::of(triangles.iter(), triangles.len_u64(), stored, &meter)?;
-        let indices = Array::from_vec(used.indices);
-        let vertices = OwnVertices::List(used.vertices.into());
-        (vertices, Indices::new(indices, 0))
+
+    let needs_copies = uses_others || (!corners.is_empty() && model.shares_vertices(index));
+    let vertices;
+    let indices;
+    if needs_copies {
+        let stored = as_u64(corners.as_bytes().len());
+        let meter = Meter::of_part(&limits, &triangle_range);
+        let used = UsedVertices::of(corners.iter(), corners.len_u64(), stored, &meter)?;
+        vertices = OwnVertices::List(used.vertices.into());
+        indices = Indices::new(Array::from_vec(used.indices), 0);
     } else {
-        let first = own.start;
-        (OwnVertices::Range(own), Indices::new(triangles, first))
-    };
+        indices = Indices::new(corners, declared.start);
+        vertices = OwnVertices::Range(declared);
+    }
     let attributes = layout.attributes.get_or_init(|| attributes(model));
     let view = MeshView::with_list(
         FILE,
@@ -202,28 +208,29 @@ fn triangle_bytes(layout: &Layout, mesh: &Mesh) -> Range<u64> {
     layout.sections.triangles.part(start, length)
 }
 
-/// The error of the first index that is not less than `num_vertexes`, of triangles in `range`.
+/// The error of the first index that is not less than `num_vertexes`. `range` are the bytes of the
+/// triangles, whose corners are `corners`.
 fn index_out_of_range(
     layout: &Layout,
-    triangles: &Array<u32>,
+    corners: &Array<u32>,
     place: Place,
     range: &Range<u64>,
 ) -> Error {
     let num_vertexes = layout.header.num_vertexes.get();
-    let first = triangles
+    let corner = corners
         .iter()
         .position(|index| index >= num_vertexes)
         .unwrap_or_default();
-    let index = triangles.get(first).unwrap_or(num_vertexes);
-    let place = place.at(range.part(as_u64(first).saturating_mul(4), 4));
+    let index = corners.get(corner).unwrap_or(num_vertexes);
+    let offset = as_u64(corner).saturating_mul(size_u64::<u32>());
+    let place = place.at(range.part(offset, size_u64::<u32>()));
     let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
     let expected = format!("{} (num_vertexes)", less_than(num_vertexes));
     error.expected(expected).found(index)
 }
 
-/// The attributes of views, and which vertex array each is.
-///
-/// The first of each type, and further sets of texture coordinates, colours, joints and weights.
+/// The attributes of views: the first vertex array of each type, and further sets of texture
+/// coordinates, colours, joints and weights. Reserved types have none.
 fn attributes(model: &Model) -> ViewAttributes {
     use VertexArrayType::{BlendIndexes, BlendWeights, Color, TexCoord};
     let mut sets: HashMap<VertexArrayType, u32> = HashMap::new();
@@ -233,7 +240,8 @@ fn attributes(model: &Model) -> ViewAttributes {
         let set = sets.entry(array.kind.clone()).or_insert(0);
         let is_repeatable = matches!(array.kind, TexCoord | Color | BlendIndexes | BlendWeights);
         let is_reserved = matches!(array.kind, VertexArrayType::Reserved(_));
-        if (*set == 0 || is_repeatable) && !is_reserved {
+        let is_first = *set == 0;
+        if (is_first || is_repeatable) && !is_reserved {
             infos.push(AttributeInfo {
                 semantic: array.semantic(*set),
                 format: array.vertex_format(),

@@ -13,7 +13,7 @@ use crate::limits::{Meter, resize_vec};
 use crate::mesh::scan;
 use crate::num::{Span, as_u64, as_usize, less_than};
 use crate::options::Options;
-use crate::report::{Place, Result};
+use crate::report::{Error, Place, Result};
 
 /// Decodes the arrays of a body.
 ///
@@ -88,10 +88,10 @@ pub(crate) struct OutsideGrid {
 impl Decode<'_> {
     /// An array that is stored uncompressed.
     pub(crate) fn view<T: Element>(&self, section: &Section) -> Result<Array<T>> {
-        let bytes = self.source.get(section.range.clone(), section.what);
-        bytes
-            .map(Array::new)
-            .map_err(|error| self.layout.place_of(section).locate(error))
+        match self.source.get(section.range.clone(), section.what) {
+            Ok(bytes) => Ok(Array::new(bytes)),
+            Err(error) => Err(self.locate(section, error)),
+        }
     }
 
     /// The indices, not compared with the vertex count.
@@ -106,6 +106,7 @@ impl Decode<'_> {
         Ok(words.ending)
     }
 
+    /// The positions, with the predictions of MG2 undone.
     pub(crate) fn positions(
         &self,
         out: &mut Vec<[f32; 3]>,
@@ -116,17 +117,33 @@ impl Decode<'_> {
         if section.props.is_none() {
             return self.copy(section, out);
         }
-        let Some(grid) = &self.layout.grid else {
-            let words = self.words(section, scratch)?;
-            mg1::positions(&words.planes, out);
-            return Ok(words.ending);
-        };
-        // The grid indices are in the memory of the positions until these replace them, and need no other memory.
-        let bits: &mut [[u32; 3]] = zerocopy::transmute_mut!(&mut out[..]);
-        let cells = self.words(&grid.indices, scratch)?;
-        mg2::grid_indices(&cells.planes, bits, |cell, vertex| *vertex = [cell, 0, 0]);
+        if let Some(grid) = &self.layout.grid {
+            return self.grid_positions(section, grid, out, scratch);
+        }
         let words = self.words(section, scratch)?;
-        mg2::positions(&words.planes, &grid.boxes, bits);
+        mg1::positions(&words.planes, out);
+        Ok(words.ending)
+    }
+
+    /// Positions of MG2: first the grid indices, then the positions in their cells.
+    ///
+    /// Until its position replaces it, the grid index of a vertex is the first word of the memory of
+    /// the position. The words then become the bits of the coordinates. Grid indices need no other
+    /// memory.
+    fn grid_positions(
+        &self,
+        section: &Section,
+        grid: &Grid,
+        out: &mut [[f32; 3]],
+        scratch: &mut Scratch,
+    ) -> Result<Ending> {
+        let vertices: &mut [[u32; 3]] = zerocopy::transmute_mut!(out);
+        let cells = self.words(&grid.indices, scratch)?;
+        mg2::grid_indices(&cells.planes, vertices, |cell, vertex| {
+            *vertex = [cell, 0, 0];
+        });
+        let words = self.words(section, scratch)?;
+        mg2::positions(&words.planes, &grid.boxes, vertices);
         Ok(words.ending)
     }
 
@@ -226,13 +243,12 @@ impl Decode<'_> {
         let Some(found) = scan::out_of_range(corners.iter().copied(), count) else {
             return Ok(());
         };
+        // An address counts corners, each of which is one word.
+        let corner = found.first;
         let place = self
             .layout
-            .place_of_word(&self.layout.indices, found.first, found.first);
-        let index = corners
-            .get(as_usize(found.first))
-            .copied()
-            .unwrap_or_default();
+            .place_of_word(&self.layout.indices, corner, corner);
+        let index = corners.get(as_usize(corner)).copied().unwrap_or_default();
         let error = place.malformed(rules::INDEX_OUT_OF_RANGE.name);
         Err(error.expected(less_than(count)).found(index))
     }
@@ -243,10 +259,11 @@ impl Decode<'_> {
         section: &Section,
         scratch: &'s mut Scratch,
     ) -> Result<Words<'s, N>> {
-        // Out of the scratch, the rest of which the decoder of the stream uses.
-        let mut bytes = std::mem::take(&mut scratch.bytes);
-        let result = self.decode_planes(section, &mut bytes, scratch);
-        scratch.bytes = bytes;
+        // The decoder of the stream borrows the whole scratch, so its buffer is moved out meanwhile,
+        // and back also after an error.
+        let mut buffer = std::mem::take(&mut scratch.bytes);
+        let result = self.decode_planes(section, &mut buffer, scratch);
+        scratch.bytes = buffer;
         let ending = result?;
         let planes = scratch.bytes.get(..as_usize(section.decoded_len()));
         Ok(Words {
@@ -255,28 +272,30 @@ impl Decode<'_> {
         })
     }
 
+    /// Decodes the stream of an array to the beginning of a buffer, which grows if it is too small.
     fn decode_planes(
         &self,
         section: &Section,
-        bytes: &mut Vec<u8>,
+        buffer: &mut Vec<u8>,
         scratch: &mut Scratch,
     ) -> Result<Ending> {
-        let working = self.meter.part();
-        let within = Decode {
-            meter: &working,
+        // The part of the meter releases the charge for the buffer when it is dropped.
+        let part = self.meter.part();
+        let decode = Decode {
+            meter: &part,
             ..*self
         };
-        within.grow_buffer(section, bytes)?;
-        let planes = bytes
+        decode.grow_buffer(section, buffer)?;
+        let planes = buffer
             .get_mut(..as_usize(section.decoded_len()))
             .unwrap_or_default();
-        within.stream_into(section, planes, scratch)
+        decode.stream_into(section, planes, scratch)
     }
 
     /// Makes a reused buffer large enough for the planes of an array. All of the buffer is charged, however much of it the
     /// array needs.
-    fn grow_buffer(&self, section: &Section, bytes: &mut Vec<u8>) -> Result<()> {
-        let capacity = as_u64(bytes.len());
+    fn grow_buffer(&self, section: &Section, buffer: &mut Vec<u8>) -> Result<()> {
+        let capacity = as_u64(buffer.len());
         let needed = section.decoded_len();
         if capacity >= needed
             && let Ok(charge) = self.meter.take(capacity, section.what)
@@ -285,8 +304,8 @@ impl Decode<'_> {
             return Ok(());
         }
         // Released first, and not copied: none of the old bytes are needed.
-        *bytes = Vec::new();
-        self.resize_to(section, needed, bytes)
+        *buffer = Vec::new();
+        self.resize_to(section, needed, buffer)
     }
 
     /// The byte planes of the normals, in separate memory.
@@ -302,7 +321,7 @@ impl Decode<'_> {
         Ok(NormalPlanes { bytes, ending })
     }
 
-    /// Decodes the stream of an array.
+    /// Decodes the stream of an array into memory of its decoded length.
     fn stream_into(
         &self,
         section: &Section,
@@ -347,26 +366,28 @@ impl Decode<'_> {
         self.resize_to(section, section.count, out)
     }
 
+    /// Makes a vector of `count` elements for an array. The bytes of the array are in the source.
     fn resize_to<T: FromZeros + Clone>(
         &self,
         section: &Section,
         count: u64,
         out: &mut Vec<T>,
     ) -> Result<()> {
-        self.try_resize_to(section, count, out)
-            .map_err(|error| self.layout.place_of(section).locate(error))
+        let ranges = std::slice::from_ref(&section.range);
+        if let Err(error) = self.source.require(ranges, section.what) {
+            return Err(self.locate(section, error));
+        }
+        self.meter.count_read(&section.range);
+        let stored = section.range.length();
+        match resize_vec(self.meter, out, stored, count, section.what) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.locate(section, error)),
+        }
     }
 
-    fn try_resize_to<T: FromZeros + Clone>(
-        &self,
-        section: &Section,
-        count: u64,
-        out: &mut Vec<T>,
-    ) -> Result<()> {
-        self.source
-            .require(std::slice::from_ref(&section.range), section.what)?;
-        self.meter.count_read(&section.range);
-        resize_vec(self.meter, out, section.range.length(), count, section.what)
+    /// Adds the address and the bytes of an array to an error.
+    fn locate(&self, section: &Section, error: Error) -> Error {
+        self.layout.place_of(section).locate(error)
     }
 
     /// Copies an array that is stored uncompressed to memory of its length.
@@ -376,10 +397,13 @@ impl Decode<'_> {
     {
         if cfg!(target_endian = "little") && !self.source.is_in_memory() {
             let bytes = out.as_mut_bytes();
-            self.source
+            return match self
+                .source
                 .read_to(section.range.clone(), section.what, bytes)
-                .map_err(|error| self.layout.place_of(section).locate(error))?;
-            return Ok(Ending::Clean);
+            {
+                Ok(()) => Ok(Ending::Clean),
+                Err(error) => Err(self.locate(section, error)),
+            };
         }
         let array = self.view(section)?;
         match array.as_native() {

@@ -32,24 +32,13 @@ impl Mesh {
         if !self.is_faster_in_parallel() {
             return;
         }
-        // Not charged here: cached data is charged to the calls that use it.
+        // Cached data is charged to the calls that use it, so this meter has no job that it charges.
         let meter = &job::unmetered(|| self.meter());
         let mut sections: Vec<&Section> = self.layout.sections().collect();
         // Grid indices are decoded with the positions.
         sections.retain(|section| section.part != SectionKind::GridIndices);
-        let results: Vec<Result<Option<NormalPlanes>>> = job::in_pool(|job| {
-            sections
-                .par_iter()
-                .map_init(
-                    || job.task(Scratch::default),
-                    |scratch, section| {
-                        job.task(|| self.decode_section(section, Context::new(meter, scratch)))
-                    },
-                )
-                .collect()
-        });
         let mut normal_planes = None;
-        for result in results {
+        for result in self.decode_sections(&sections, meter) {
             match result {
                 Ok(Some(planes)) => normal_planes = Some(planes),
                 Ok(None) => {}
@@ -79,6 +68,23 @@ impl Mesh {
         stored.saturating_sub(largest) >= MIN_PARALLEL_BYTES
     }
 
+    /// Decodes arrays, each as a task of the pool.
+    fn decode_sections(
+        &self,
+        sections: &[&Section],
+        meter: &Meter,
+    ) -> Vec<Result<Option<NormalPlanes>>> {
+        job::in_pool(|job| {
+            // `Job::task` makes the work of other threads a part of this job, which may be cancelled.
+            // rayon makes a scratch for each run of arrays that one thread decodes.
+            let new_scratch = || job.task(Scratch::default);
+            let decode = |scratch: &mut Scratch, section: &&Section| {
+                job.task(|| self.decode_section(section, Context::new(meter, scratch)))
+            };
+            sections.par_iter().map_init(new_scratch, decode).collect()
+        })
+    }
+
     /// Decodes one array. For normals of MG2, decodes only their stream and returns it.
     fn decode_section(
         &self,
@@ -92,14 +98,14 @@ impl Mesh {
             SectionKind::Positions | SectionKind::GridIndices => {
                 self.decoded_positions(context)?;
             }
-            SectionKind::Normals if self.method() != Method::Mg2 => {
-                self.decoded_normals(None, context)?;
-            }
-            SectionKind::Normals if self.decoded.normals.get().is_some() => {}
             SectionKind::Normals => {
-                let Context { meter, scratch } = context;
-                let planes = self.decode(meter).normal_planes(section, scratch)?;
-                return Ok(Some(planes));
+                if self.method() != Method::Mg2 {
+                    self.decoded_normals(None, context)?;
+                } else if self.decoded.normals.get().is_none() {
+                    let Context { meter, scratch } = context;
+                    let planes = self.decode(meter).normal_planes(section, scratch)?;
+                    return Ok(Some(planes));
+                }
             }
             SectionKind::UvMap(index) => {
                 self.decoded_uv_map(as_usize(index), context)?;
@@ -139,29 +145,23 @@ impl Mesh {
         meter: &Meter,
     ) -> Result<Option<Vec<[f32; 3]>>> {
         let positions = self.positions()?;
-        let positions = positions.to_native();
         let triangles = self.raw_triangles()?;
-        let triangles = triangles.to_native();
+        let geometry = NormalGeometry {
+            positions: &positions.to_native(),
+            triangles: &triangles.to_native(),
+            words: Planes::new(planes),
+            precision: grid.header.normal_precision.get(),
+        };
         let mut normals: Vec<[f32; 3]> =
             zeroed_vec(meter, section.range.length(), section.count, section.what)
                 .map_err(|error| self.layout.place_of(section).locate(error))?;
         let threads = rayon::current_num_threads().max(1);
         let task_length = normals.len().div_ceil(threads).max(MIN_TASK_VERTICES);
-        let words = Planes::new(planes);
-        let precision = grid.header.normal_precision.get();
-
-        // Every task goes through all triangles, and adds only to its vertices. The sum of each vertex then has the same
-        // terms in the same order as without threads, and therefore the same bits.
-        let compute = |first: usize, normals: &mut [[f32; 3]]| -> Result<bool> {
-            let are_in_range =
-                normals::add_triangles_of_job(&positions, &triangles, first, normals)?;
-            normals::restore(&words.from(first), precision, normals);
-            Ok(are_in_range)
-        };
         let are_in_range = job::in_pool(|job| {
             let tasks = normals.par_chunks_mut(task_length).enumerate();
             let results = tasks.map(|(index, normals)| {
-                job.task(|| compute(index.saturating_mul(task_length), normals))
+                let first = index.saturating_mul(task_length);
+                job.task(|| geometry.compute_normals(first, normals))
             });
             results.try_reduce(|| true, |one, other| Ok(one && other))
         })?;
@@ -169,5 +169,27 @@ impl Mesh {
             return Ok(None);
         }
         Ok(Some(normals))
+    }
+}
+
+/// The arrays from which the normals of MG2 are computed.
+struct NormalGeometry<'a> {
+    positions: &'a [[f32; 3]],
+    triangles: &'a [[u32; 3]],
+    /// The stored normals: a magnitude, and two angles relative to the normal that the triangles predict.
+    words: Planes<'a, 3>,
+    precision: f32,
+}
+
+impl NormalGeometry<'_> {
+    /// Computes the normals of the vertices from `first` on. Returns `false` if an index is out of range.
+    ///
+    /// Goes through all triangles, and adds only to these vertices. The sum of each vertex then has
+    /// the same terms in the same order as without threads, and therefore the same bits.
+    fn compute_normals(&self, first: usize, normals: &mut [[f32; 3]]) -> Result<bool> {
+        let are_in_range =
+            normals::add_triangles_of_job(self.positions, self.triangles, first, normals)?;
+        normals::restore(&self.words.from(first), self.precision, normals);
+        Ok(are_in_range)
     }
 }

@@ -1,7 +1,6 @@
 //! The arrays of an asset, for [`MeshFile::arrays`](crate::MeshFile::arrays).
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::asset::Asset;
 use super::face::Face;
@@ -55,43 +54,41 @@ impl Asset {
             }
         }
         let asset = self.clone();
-        Box::new(
-            blocks
-                .into_iter()
-                .flat_map(move |block| match asset.block_arrays(block) {
-                    Ok(arrays) => arrays,
-                    Err(error) => failed(error),
-                }),
-        )
+        let arrays_of = move |block| match asset.block_arrays(block) {
+            Ok(arrays) => arrays,
+            Err(error) => failed(error),
+        };
+        Box::new(blocks.into_iter().flat_map(arrays_of))
     }
 
     /// The array at an address. Only its block is read.
     pub(crate) fn array_at(&self, address: &Address) -> Result<ArrayEntry> {
-        let absent = || no_array(FILE, address);
         let [Segment::Field(block), fields @ ..] = address.segments() else {
-            return Err(absent());
-        };
-        // The older name of a block refers to the same block.
-        let address = if &**block == PHYSICS_SHAPE {
-            let name = Address::field(MeshKey::Physics.name());
-            address.moved(&Address::field(PHYSICS_SHAPE), &name)
-        } else {
-            address.clone()
+            return Err(no_array(FILE, address));
         };
         let entries = match (MeshKey::from_name(block), fields) {
             (Some(key), [Segment::Field(faces), Segment::Index(face), _]) if faces == "faces" => {
-                let mesh = self.mesh_of(key)?.ok_or_else(absent)?;
+                let Some(mesh) = self.mesh_of(key)? else {
+                    return Err(no_array(FILE, address));
+                };
                 let face = mesh.face(as_usize(*face))?;
                 face_arrays(key, &face)
             }
             (None, _) if block == SKIN => self.skin_arrays()?,
             (None, _) if block == PHYSICS_CONVEX => self.convex_arrays()?,
-            _ => return Err(absent()),
+            _ => return Err(no_array(FILE, address)),
         };
-        let mut entries = entries.into_iter();
-        entries
-            .find(|entry| entry.address == address)
-            .ok_or_else(absent)
+
+        // Entries have the present name of the block of physics shapes, and the address may have the older one.
+        let old_name = Address::field(PHYSICS_SHAPE);
+        let new_name = Address::field(MeshKey::Physics.name());
+        let entry_address = address.moved(&old_name, &new_name);
+        for entry in entries {
+            if entry.address == entry_address {
+                return Ok(entry);
+            }
+        }
+        Err(no_array(FILE, address))
     }
 
     fn mesh_of(&self, key: MeshKey) -> Result<Option<Mesh>> {
@@ -162,7 +159,6 @@ impl Asset {
             return Ok(Vec::new());
         };
         let bytes = self.block_bytes(PHYSICS_CONVEX)?;
-        let absent = no_array(FILE, &Address::field(PHYSICS_CONVEX));
         let mut entries = Vec::new();
         if let Some(sizes) = convex.hull_sizes() {
             let count = as_u64(sizes.len());
@@ -173,14 +169,15 @@ impl Asset {
         }
         if let Some(points) = convex.raw_hull_points() {
             let convex = convex.clone();
-            let absent = absent.clone();
-            let address = Address::field(PHYSICS_CONVEX).then("hull_points");
-            let read = move || convex.hull_points()?.ok_or_else(|| absent.clone());
+            let block = Address::field(PHYSICS_CONVEX);
+            let address = block.clone().then("hull_points");
+            let read = move || present(convex.hull_points()?, &block);
             entries.push(bytes.entry(address, Encoding::Quantized, points.len_u64(), read));
         }
         if let Some(points) = convex.raw_bounding_verts() {
-            let address = Address::field(PHYSICS_CONVEX).then("bounding_verts");
-            let read = move || convex.bounding_verts()?.ok_or_else(|| absent.clone());
+            let block = Address::field(PHYSICS_CONVEX);
+            let address = block.clone().then("bounding_verts");
+            let read = move || present(convex.bounding_verts()?, &block);
             entries.push(bytes.entry(address, Encoding::Quantized, points.len_u64(), read));
         }
         Ok(entries)
@@ -232,53 +229,85 @@ fn hull_sizes(convex: &PhysicsConvex) -> Vec<u32> {
     all
 }
 
+/// The entries of the arrays of a face, while they are listed.
+struct FaceEntries {
+    /// The address of the face.
+    address: Address,
+    bytes: BlockBytes,
+    entries: Vec<ArrayEntry>,
+}
+
+impl FaceEntries {
+    /// Adds an array of `count` elements.
+    fn push<T: Element>(
+        &mut self,
+        name: &'static str,
+        encoding: Encoding,
+        count: usize,
+        read: impl Fn() -> Result<Array<T>> + Send + Sync + 'static,
+    ) {
+        let address = self.address.clone().then(name);
+        let entry = self.bytes.entry(address, encoding, as_u64(count), read);
+        self.entries.push(entry);
+    }
+}
+
 /// The arrays of a face; a face without geometry has none.
 fn face_arrays(key: MeshKey, face: &Face) -> Vec<ArrayEntry> {
-    let mut entries = Vec::new();
     if !face.has_geometry() {
-        return entries;
+        return Vec::new();
     }
     let address = Address::field(key.name())
         .then("faces")
         .index(as_u64(face.index()));
-    let bytes = BlockBytes {
-        range: face.range(),
-        codec: face.codec(),
+    let vertices = face.vertex_count();
+    let mut arrays = FaceEntries {
+        address: address.clone(),
+        bytes: BlockBytes {
+            range: face.range(),
+            codec: face.codec(),
+        },
+        entries: Vec::new(),
     };
-    let vertices = as_u64(face.vertex_count());
-    let absent = Arc::new(no_array(FILE, &address));
 
     let positions = face.clone();
-    let read = move || positions.positions();
-    let at = address.clone().then("positions");
-    entries.push(bytes.entry(at, Encoding::Quantized, vertices, read));
+    arrays.push("positions", Encoding::Quantized, vertices, move || {
+        positions.positions()
+    });
     if face.raw_normals().is_some() {
-        let face = face.clone();
-        let absent = Arc::clone(&absent);
-        let read = move || face.normals()?.ok_or_else(|| (*absent).clone());
-        let at = address.clone().then("normals");
-        entries.push(bytes.entry(at, Encoding::Quantized, vertices, read));
+        let normals = face.clone();
+        let address = address.clone();
+        arrays.push("normals", Encoding::Quantized, vertices, move || {
+            present(normals.normals()?, &address)
+        });
     }
     if face.raw_texcoords().is_some() {
-        let face = face.clone();
-        let absent = Arc::clone(&absent);
-        let read = move || face.texcoords(0)?.ok_or_else(|| (*absent).clone());
-        let at = address.clone().then("tex_coords");
-        entries.push(bytes.entry(at, Encoding::Quantized, vertices, read));
+        let texcoords = face.clone();
+        arrays.push("tex_coords", Encoding::Quantized, vertices, move || {
+            present(texcoords.texcoords(0)?, &address)
+        });
     }
-    let corners = as_u64(face.triangle_count()).saturating_mul(3);
     let indices = face.clone();
-    let read = move || indices.indices();
-    let at = address.clone().then("indices");
-    entries.push(bytes.entry(at, Encoding::Plain, corners, read));
+    let corners = face.triangle_count().saturating_mul(3);
+    arrays.push("indices", Encoding::Plain, corners, move || {
+        indices.indices()
+    });
     if let Some(weights) = face.weights() {
         let joints = weights.clone();
-        let read = move || Ok(joints.arrays(WeightScale::Stored)?.joints);
-        let at = address.clone().then("joint_indices");
-        entries.push(bytes.entry(at, Encoding::Fields, vertices, read));
-        let read = move || Ok(weights.arrays(WeightScale::Stored)?.weights);
-        let at = address.then("joint_weights");
-        entries.push(bytes.entry(at, Encoding::Fields, vertices, read));
+        arrays.push("joint_indices", Encoding::Fields, vertices, move || {
+            Ok(joints.arrays(WeightScale::Stored)?.joints)
+        });
+        arrays.push("joint_weights", Encoding::Fields, vertices, move || {
+            Ok(weights.arrays(WeightScale::Stored)?.weights)
+        });
     }
-    entries
+    arrays.entries
+}
+
+/// An array that was listed because its part at `address` stores it.
+fn present<T: Element>(array: Option<Array<T>>, address: &Address) -> Result<Array<T>> {
+    match array {
+        Some(array) => Ok(array),
+        None => Err(no_array(FILE, address)),
+    }
 }

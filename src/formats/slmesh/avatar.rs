@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-/// Returns, for each joint, the index of the nearest joint above it in the viewer's avatar that the list also has: assets do not store
-/// the hierarchy of their joints.
+/// Returns the index of the parent of each joint, from the skeleton of the viewer's avatar.
 ///
-/// `None` for joints without one, and for names that the avatar does not have. If several joints have one name, all but the first get
-/// `None`. Source: `avatar_skeleton.xml` of the viewer.
+/// Assets do not store the hierarchy of their joints. The parent of a joint is the nearest joint
+/// above it in the avatar's skeleton (`avatar_skeleton.xml` of the viewer) that is also in `names`.
+/// It is `None` for joints without such a joint, for names that the avatar does not have, and, if a
+/// name repeats, for all joints of this name except the first.
 ///
 /// # Examples
 ///
@@ -18,75 +19,123 @@ use std::collections::HashMap;
 /// ```
 #[must_use]
 pub fn joint_parents<N: AsRef<str>>(names: &[N]) -> Vec<Option<usize>> {
-    let indices: HashMap<&str, usize> = names
-        .iter()
-        .enumerate()
-        .rev()
-        .map(|(index, name)| (name.as_ref(), index))
-        .collect();
-    let parent_of = |(index, name): (usize, &N)| {
-        if indices.get(name.as_ref()) != Some(&index) {
-            return None;
+    // The first index of each name.
+    let mut indices: HashMap<&str, usize> = HashMap::with_capacity(names.len());
+    for (index, name) in names.iter().enumerate() {
+        indices.entry(name.as_ref()).or_insert(index);
+    }
+    let mut parents = Vec::with_capacity(names.len());
+    for (index, name) in names.iter().enumerate() {
+        let name = name.as_ref();
+        let is_first = indices.get(name) == Some(&index);
+        parents.push(if is_first {
+            nearest_above(name, &indices)
+        } else {
+            None
+        });
+    }
+    parents
+}
+
+/// The index of the nearest joint above this one that has an index.
+fn nearest_above(joint: &str, indices: &HashMap<&str, usize>) -> Option<usize> {
+    let mut above = parent(joint)?;
+    loop {
+        if let Some(index) = indices.get(above.as_str()) {
+            return Some(*index);
         }
-        let mut above = parent(name.as_ref());
-        while let Some(name) = above {
-            if let Some(parent) = indices.get(name.as_str()) {
-                return Some(*parent);
-            }
-            above = parent(&name);
-        }
-        None
-    };
-    names.iter().enumerate().map(parent_of).collect()
+        above = parent(&above)?;
+    }
 }
 
 /// The parent of a joint of the avatar; `None` for the pelvis and for unknown names.
 fn parent(joint: &str) -> Option<String> {
-    let (middle, side) = match joint.strip_suffix("Left") {
-        Some(middle) => (middle, "Left"),
-        None => joint
-            .strip_suffix("Right")
-            .map_or((joint, ""), |middle| (middle, "Right")),
-    };
-    // Limbs and fingers, whose joints are numbered from the root.
-    let chains = [
-        "mHandThumb",
-        "mHandIndex",
-        "mHandMiddle",
-        "mHandRing",
-        "mHandPinky",
-        "mHindLimb",
-        "mWing",
-        "mTail",
-        "mFaceEar",
-    ];
-    for chain in chains {
-        let Some(number) = middle
-            .strip_prefix(chain)
-            .and_then(|number| number.parse::<u32>().ok())
-        else {
-            continue;
-        };
-        if let Some(above) = number.checked_sub(1).filter(|above| *above > 0) {
-            return Some(format!("{chain}{above}{side}"));
+    let name = JointName::of(joint);
+    if let Some(parent) = name.parent_in_chain() {
+        return Some(parent);
+    }
+    if let Some(parent) = parent_of_volume(joint) {
+        return Some(parent.to_owned());
+    }
+    if let Some(parent) = name.parent_on_same_side() {
+        return Some(parent);
+    }
+    for (children, parent) in JOINTS {
+        if children.contains(&joint) {
+            return Some(parent.to_owned());
         }
     }
-    if let Some(volume) = volume(joint) {
-        return Some(volume.to_owned());
-    }
-    if !side.is_empty()
-        && let Some((_, parent)) = SIDES.iter().find(|(child, _)| *child == middle)
-    {
-        return Some(format!("{parent}{side}"));
-    }
-    let (_, parent) = JOINTS
-        .iter()
-        .find(|(children, _)| children.contains(&joint))?;
-    Some((*parent).to_owned())
+    None
 }
 
-/// The joint of a volume for collisions.
-fn volume(name: &str) -> Option<&'static str> {
+/// The name of a joint, without the side of the body that it ends with.
+#[derive(Clone, Copy)]
+struct JointName<'a> {
+    base: &'a str,
+    /// `Left`, `Right`, or empty.
+    side: &'static str,
+}
+
+impl<'a> JointName<'a> {
+    fn of(joint: &'a str) -> Self {
+        for side in ["Left", "Right"] {
+            if let Some(base) = joint.strip_suffix(side) {
+                return Self { base, side };
+            }
+        }
+        Self {
+            base: joint,
+            side: "",
+        }
+    }
+
+    /// The joint before this one in a chain of numbered joints: `mTail2` for `mTail3`.
+    ///
+    /// `None` for the first joint of a chain, whose parent is in the tables.
+    fn parent_in_chain(self) -> Option<String> {
+        for chain in CHAINS {
+            let Some(number) = self.base.strip_prefix(chain) else {
+                continue;
+            };
+            if let Ok(number) = number.parse::<u32>()
+                && number > 1
+            {
+                let above = number.saturating_sub(1);
+                return Some(format!("{chain}{above}{}", self.side));
+            }
+        }
+        None
+    }
+
+    /// The parent of a joint that both sides of the body have, if the parent is on the same side.
+    fn parent_on_same_side(self) -> Option<String> {
+        if self.side.is_empty() {
+            return None;
+        }
+        for (child, parent) in SIDES {
+            if child == self.base {
+                return Some(format!("{parent}{}", self.side));
+            }
+        }
+        None
+    }
+}
+
+/// Limbs, wings, fingers, the tail and the ears: their joints are numbered from the body on, from 1.
+const CHAINS: [&str; 9] = [
+    "mHandThumb",
+    "mHandIndex",
+    "mHandMiddle",
+    "mHandRing",
+    "mHandPinky",
+    "mHindLimb",
+    "mWing",
+    "mTail",
+    "mFaceEar",
+];
+
+/// The joint that a volume for collisions is a child of.
+fn parent_of_volume(name: &str) -> Option<&'static str> {
     Some(match name {
         "PELVIS" | "BUTT" => "mPelvis",
         "BELLY" | "LEFT_HANDLE" | "RIGHT_HANDLE" | "LOWER_BACK" => "mTorso",
@@ -112,7 +161,7 @@ fn volume(name: &str) -> Option<&'static str> {
 }
 
 /// Joints that are children of a joint on the same side, without `Left` and `Right`.
-const SIDES: [(&str, &str); 14] = [
+const SIDES: [(&str, &str); 13] = [
     ("mShoulder", "mCollar"),
     ("mElbow", "mShoulder"),
     ("mWrist", "mElbow"),
@@ -126,7 +175,6 @@ const SIDES: [(&str, &str); 14] = [
     ("mFoot", "mAnkle"),
     ("mToe", "mFoot"),
     ("mWing4Fan", "mWing3"),
-    ("mWing4", "mWing3"),
 ];
 
 /// The other joints, by their parent.

@@ -99,7 +99,7 @@ fn find_assets(value: Value<'_>) -> Result<Vec<Range<u64>>> {
             Event::Binary(asset) => asset.len(),
             other => return Err(element.wrong("an asset in a string", other)),
         };
-        let mut end = element.span().end;
+        let mut end = element.end();
         if element.is_quoted() {
             // The quote at its end.
             end = end.saturating_sub(1);

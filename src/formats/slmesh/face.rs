@@ -17,7 +17,7 @@ use crate::bytes::{Array, Element};
 use crate::codec::Codec;
 use crate::limits::Limits;
 use crate::mesh::{Role, scan};
-use crate::num::{as_u64, as_usize, less_than, span};
+use crate::num::{as_u64, as_usize, less_than, size_u64, span};
 use crate::report::{Address, Result};
 
 /// A face of a [`Mesh`](super::Mesh): a part with one texture. Cloning shares everything.
@@ -73,7 +73,7 @@ impl Face {
         self.layout.triangle_count()
     }
 
-    /// "Position": three integers a vertex, in [`position_domain`](Self::position_domain).
+    /// "Position": three integers per vertex, in [`position_domain`](Self::position_domain).
     #[must_use]
     pub fn raw_positions(&self) -> Array<[u16; 3]> {
         self.array(&self.layout.positions)
@@ -89,21 +89,12 @@ impl Face {
     ///
     /// # Errors
     ///
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if they are larger than the limits allow.
     pub fn positions(&self) -> Result<Array<[f32; 3]>> {
-        let mut out = Vec::new();
-        self.positions_into(&mut out)?;
-        Ok(Array::from_vec(out))
-    }
-
-    /// Like [`positions`](Self::positions), into `out`, which gets their number.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`positions`](Self::positions).
-    fn positions_into(&self, out: &mut Vec<[f32; 3]>) -> Result<()> {
-        let positions = self.layout.positions(&self.content);
-        self.located(positions.decode_into(out, &self.place.meter()))
+        let stored = self.layout.positions(&self.content);
+        let mut positions = Vec::new();
+        self.located(stored.decode_into(&mut positions, &self.place.meter()))?;
+        Ok(Array::from_vec(positions))
     }
 
     /// "Normal": three integers per vertex, from -1 to 1; `None` if the face has no normals.
@@ -116,23 +107,15 @@ impl Face {
     ///
     /// # Errors
     ///
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if they are larger than the limits allow.
     pub fn normals(&self) -> Result<Option<Array<[f32; 3]>>> {
-        let mut out = Vec::new();
-        Ok(self.normals_into(&mut out)?.then(|| Array::from_vec(out)))
-    }
-
-    /// Like [`normals`](Self::normals), into `out`, which gets their number.
-    ///
-    /// Returns `Ok(false)`, and no normals, if the face has none.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`normals`](Self::normals).
-    fn normals_into(&self, out: &mut Vec<[f32; 3]>) -> Result<bool> {
-        let normals = self.layout.normals(&self.content);
-        self.located(normals.decode_into(out, &self.place.meter()))?;
-        Ok(self.layout.normals.is_some())
+        let stored = self.layout.normals(&self.content);
+        let mut normals = Vec::new();
+        self.located(stored.decode_into(&mut normals, &self.place.meter()))?;
+        if self.layout.normals.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Array::from_vec(normals)))
     }
 
     /// "TexCoord0": two integers per vertex, in [`texcoord_domain`](Self::texcoord_domain).
@@ -157,27 +140,16 @@ impl Face {
     #[doc(alias = "TexCoord0")]
     #[doc(alias = "uv")]
     pub fn texcoords(&self, set: usize) -> Result<Option<Array<[f32; 2]>>> {
-        let mut out = Vec::new();
-        Ok(self
-            .texcoords_into(set, &mut out)?
-            .then(|| Array::from_vec(out)))
-    }
-
-    /// Like [`texcoords`](Self::texcoords), into `out`, which is resized to fit.
-    ///
-    /// `Ok(false)` and an empty `out` if the face does not have the set.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`texcoords`](Self::texcoords).
-    fn texcoords_into(&self, set: usize, out: &mut Vec<[f32; 2]>) -> Result<bool> {
         if set > 0 {
-            out.clear();
-            return Ok(false);
+            return Ok(None);
         }
-        let texcoords = self.layout.texcoords(&self.content);
-        self.located(texcoords.decode_into(out, &self.place.meter()))?;
-        Ok(self.layout.texcoords.is_some())
+        let stored = self.layout.texcoords(&self.content);
+        let mut texcoords = Vec::new();
+        self.located(stored.decode_into(&mut texcoords, &self.place.meter()))?;
+        if self.layout.texcoords.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(Array::from_vec(texcoords)))
     }
 
     /// "TriangleList" as stored: three vertex indices per triangle, which may be out of range.
@@ -208,14 +180,15 @@ impl Face {
     ///
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) if an index is out of range.
     pub fn indices(&self) -> Result<Array<u16>> {
-        let vertices = self.vertex_count();
         let Some(wrong) = self.wrong_index() else {
             return Ok(self.raw_indices());
         };
-        let offset = wrong.corner.saturating_mul(2);
+        let offset = wrong.corner.saturating_mul(size_u64::<u16>());
         let start = as_u64(self.layout.triangles.start).saturating_add(offset);
-        let error = FILE.at(span(start, 2)).malformed("TriangleList");
-        let error = error.expected(less_than(vertices)).found(wrong.index);
+        let place = FILE.at(span(start, size_u64::<u16>()));
+        let error = place.malformed("TriangleList");
+        let expected = less_than(self.vertex_count());
+        let error = error.expected(expected).found(wrong.index);
         let address = self.address().then("indices").index(wrong.corner);
         Err(self.place.locate_at(error, address))
     }
@@ -232,7 +205,7 @@ impl Face {
         })
     }
 
-    /// "Weights": the joints that move each vertex, and how much.
+    /// "Weights": the joints that move each vertex, and their weights.
     ///
     /// `None` if the face has no weights.
     #[must_use]
@@ -248,7 +221,7 @@ impl Face {
 
     /// "NormalizedScale": the factor of positions before tangents are computed.
     ///
-    /// `None`, for 1, if the face has none.
+    /// `None` if the face has none, which means 1.
     #[must_use]
     pub fn normalized_scale(&self) -> Option<[f32; 3]> {
         self.layout.normalized_scale
@@ -287,6 +260,7 @@ impl Face {
         self.place.range.clone()
     }
 
+    /// Adds the address and the bytes of the face to an error.
     fn located<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| self.place.locate_face(error, self.index))
     }

@@ -117,7 +117,7 @@ impl FaceLayout {
     fn read<'a>(content: &'a [u8], reader: &mut Reader<'a>) -> Result<Self> {
         let start = reader.position();
         let fields = match reader.expect_event()? {
-            Event::BeginMap(count) => Fields::read(content, reader, count, &KEYS)?,
+            Event::BeginMap(count) => Fields::read(content, 0, reader, count, &KEYS)?,
             other => {
                 let error = FILE.at(reader.range_from(start)).malformed("face");
                 return Err(error.expected("a map").found(name(&other)));

@@ -27,25 +27,30 @@ pub(crate) struct Fields<'a, const N: usize> {
 }
 
 impl<'a, const N: usize> Fields<'a, N> {
-    /// Reads the entries of a map that has begun, to its end.
+    /// Reads the entries of a map that has begun, to its end. If a key repeats, its first value counts.
+    ///
+    /// The reader began at the offset `base` of `input`.
     pub(crate) fn read(
         input: &'a [u8],
+        base: usize,
         reader: &mut Reader<'a>,
         count: u32,
         keys: &[&'static str; N],
     ) -> Result<Self> {
-        let mut values = [None; N];
+        let mut values: [Option<Value<'a>>; N] = [None; N];
         while let Some(Event::Key(key)) = reader.next_event()? {
-            let start = reader.position();
+            let start = reader.position().saturating_add(base);
             reader.skip_value()?;
-            let place = values.iter_mut().zip(keys).find(|(_, name)| key == ***name);
-            if let Some((value @ None, what)) = place {
-                *value = Some(Value {
-                    input,
-                    start,
-                    end: reader.position(),
-                    what,
-                });
+            let end = reader.position().saturating_add(base);
+            for (value, name) in values.iter_mut().zip(keys) {
+                if value.is_none() && key == **name {
+                    *value = Some(Value {
+                        input,
+                        start,
+                        end,
+                        what: name,
+                    });
+                }
             }
         }
         Ok(Self { values, count })
@@ -71,17 +76,18 @@ impl<'a> Value<'a> {
         Reader::new(self.bytes(), &Limits::default().with_max_depth(u32::MAX))
     }
 
-    /// The bytes of the value, from the beginning of the input.
-    pub(crate) fn span(&self) -> Range<usize> {
-        self.start..self.end
+    /// The offset in the input at which the value ends.
+    pub(crate) fn end(&self) -> usize {
+        self.end
     }
 
-    /// The bytes of the value, from the beginning of the input, as errors have them.
+    /// The range of the value's bytes in the input, for errors.
     pub(crate) fn range(&self) -> Range<u64> {
         as_u64(self.start)..as_u64(self.end)
     }
 
-    /// Returns the range of the stored length of a binary, or of the stored number of elements of an array or a map.
+    /// Returns the range of the stored length of a binary, or of the stored number of elements of
+    /// an array or a map: four bytes after the byte of the type.
     pub(crate) fn count_range(&self) -> Range<u64> {
         span(as_u64(self.start).saturating_add(1), 4)
     }
@@ -91,7 +97,8 @@ impl<'a> Value<'a> {
         FILE.at(self.count_range()).malformed(self.what)
     }
 
-    /// The value, if it is a simple one; of others, how they begin.
+    /// The first event of the value: the whole value if it is a scalar, or else the beginning of
+    /// the array or map.
     pub(crate) fn event(&self) -> Result<Event<'a>> {
         self.reader().expect_event()
     }
@@ -126,9 +133,10 @@ impl<'a> Value<'a> {
     pub(crate) fn integer(&self) -> Result<i64> {
         match self.event()? {
             Event::Integer(integer) => Ok(integer.into()),
-            Event::Real(real) => {
-                whole(real).ok_or_else(|| self.wrong("a whole number", Event::Real(real)))
-            }
+            Event::Real(real) => match whole(real) {
+                Some(integer) => Ok(integer),
+                None => Err(self.wrong("a whole number", Event::Real(real))),
+            },
             other => Err(self.wrong("a whole number", other)),
         }
     }
@@ -136,7 +144,10 @@ impl<'a> Value<'a> {
     /// A number, stored as an integer or a real.
     pub(crate) fn number(&self) -> Result<f32> {
         let event = self.event()?;
-        number(event).ok_or_else(|| self.wrong("a number", event))
+        match number(event) {
+            Some(number) => Ok(number),
+            None => Err(self.wrong("a number", event)),
+        }
     }
 
     /// An array of exactly `N` numbers, integers or reals.
@@ -153,9 +164,12 @@ impl<'a> Value<'a> {
             }
             other => return Err(self.wrong(format!("{N} numbers"), other)),
         }
-        for place in &mut numbers {
+        for element in &mut numbers {
             let event = reader.expect_event()?;
-            *place = number(event).ok_or_else(|| self.wrong(format!("{N} numbers"), event))?;
+            let Some(number) = number(event) else {
+                return Err(self.wrong(format!("{N} numbers"), event));
+            };
+            *element = number;
         }
         Ok(numbers)
     }
@@ -165,13 +179,7 @@ impl<'a> Value<'a> {
         let mut reader = self.reader();
         match reader.expect_event()? {
             Event::BeginMap(count) => {
-                let mut fields = Fields::read(self.bytes(), &mut reader, count, keys)?;
-                for value in fields.values.iter_mut().flatten() {
-                    value.input = self.input;
-                    value.start = value.start.saturating_add(self.start);
-                    value.end = value.end.saturating_add(self.start);
-                }
-                Ok(fields)
+                Fields::read(self.input, self.start, &mut reader, count, keys)
             }
             other => Err(self.wrong("a map", other)),
         }
@@ -181,10 +189,10 @@ impl<'a> Value<'a> {
     pub(crate) fn elements(&self, expected: &'static str) -> Result<Elements<'a>> {
         let mut reader = self.reader();
         match reader.expect_event()? {
-            Event::BeginArray(left) => Ok(Elements {
-                of: *self,
+            Event::BeginArray(count) => Ok(Elements {
+                array: *self,
                 reader,
-                left,
+                left: count,
             }),
             other => Err(self.wrong(expected, other)),
         }
@@ -202,7 +210,7 @@ impl<'a> Value<'a> {
 
 /// The values of an array while they are read.
 pub(crate) struct Elements<'a> {
-    of: Value<'a>,
+    array: Value<'a>,
     reader: Reader<'a>,
     left: u32,
 }
@@ -218,13 +226,15 @@ impl<'a> Elements<'a> {
             return Ok(None);
         }
         self.left = self.left.saturating_sub(1);
-        let start = self.reader.position().saturating_add(self.of.start);
+        // The reader counts from the beginning of the array.
+        let base = self.array.start;
+        let start = self.reader.position().saturating_add(base);
         self.reader.skip_value()?;
-        let end = self.reader.position().saturating_add(self.of.start);
+        let end = self.reader.position().saturating_add(base);
         Ok(Some(Value {
             start,
             end,
-            ..self.of
+            ..self.array
         }))
     }
 }
@@ -244,15 +254,19 @@ fn number(event: Event<'_>) -> Option<f32> {
     Some(rounded)
 }
 
-/// A double that is a whole number, as one.
+/// A double as an integer; `None` unless it is a whole number of at most 53 bits.
 fn whole(number: f64) -> Option<i64> {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    let is_whole = number.fract() == 0.0 && number.abs() <= EXACT;
+    /// 2^53: up to it, a double represents every whole number.
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() != 0.0 || number.abs() > MAX_EXACT {
+        return None;
+    }
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "whole numbers of up to 53 bits are exact in both"
+        reason = "whole numbers of up to 53 bits are exact in both types"
     )]
-    is_whole.then_some(number as i64)
+    let integer = number as i64;
+    Some(integer)
 }
 
 /// Returns the name of an event, for messages.

@@ -3,7 +3,7 @@
 //! All types are read; strings, keys and binaries are slices of the input, and nothing is allocated. Integers, reals and
 //! lengths are big-endian, dates little-endian, as the viewer writes them (its documentation says otherwise of dates).
 //!
-//! * Maps and arrays must have as many entries as they announce, as in the viewer.
+//! * Maps and arrays must have as many entries as they declare, as in the viewer.
 //! * Negative counts and lengths are refused, where the viewer takes some of them for empty.
 //! * Containers may be nested [`Limits::max_depth`] deep, as in the viewer; never deeper than 256.
 //! * Of equal keys the viewer takes the first; the reader shows all of them.
@@ -58,7 +58,33 @@ pub struct Reader<'a> {
 struct Open {
     /// Entries that are still to come.
     left: u32,
-    is_map: bool,
+    container: Container,
+}
+
+/// The type of a container.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Container {
+    #[default]
+    Array,
+    Map,
+}
+
+impl Container {
+    /// The structure's name in errors.
+    fn what(self) -> &'static str {
+        match self {
+            Self::Array => "LLSD array",
+            Self::Map => "LLSD map",
+        }
+    }
+
+    /// The minimum size of an entry in bytes: a value of one byte, in maps after an empty key in quotes.
+    fn min_entry(self) -> u64 {
+        match self {
+            Self::Array => 1,
+            Self::Map => 3,
+        }
+    }
 }
 
 /// Containers inside each other. Memory is allocated only for depths that no real file has.
@@ -66,13 +92,14 @@ struct Open {
 struct Stack {
     depth: usize,
     outer: [Open; 16],
+    /// Containers inside of `outer`.
     inner: Vec<Open>,
 }
 
 impl Stack {
     fn push(&mut self, open: Open) {
         match self.outer.get_mut(self.depth) {
-            Some(place) => *place = open,
+            Some(free) => *free = open,
             None => self.inner.push(open),
         }
         self.depth = self.depth.saturating_add(1);
@@ -81,10 +108,14 @@ impl Stack {
     /// The innermost container.
     fn last(&mut self) -> Option<&mut Open> {
         let top = self.depth.checked_sub(1)?;
-        self.outer.get_mut(top).or_else(|| self.inner.last_mut())
+        match self.outer.get_mut(top) {
+            Some(open) => Some(open),
+            None => self.inner.last_mut(),
+        }
     }
 
     fn pop(&mut self) {
+        // Does nothing while it is empty: then the innermost container is in `outer`.
         self.inner.pop();
         self.depth = self.depth.saturating_sub(1);
     }
@@ -135,15 +166,9 @@ impl<'a> Reader<'a> {
     /// A reader of the value at the beginning of the input, nested as deep as [`max_depth`](Limits::max_depth) of the limits.
     #[must_use]
     pub fn new(input: &'a [u8], limits: &Limits) -> Self {
-        let lines: [&[u8]; 2] = [b"<? llsd/binary ?>\n", b"<?llsd/binary?>\n"];
-        let is_there = |line: &&[u8]| {
-            input
-                .get(..line.len())
-                .is_some_and(|start| start.eq_ignore_ascii_case(line))
-        };
         Self {
             input,
-            at: lines.into_iter().find(is_there).map_or(0, <[u8]>::len),
+            at: first_line_len(input),
             open: Stack::default(),
             max_depth: as_usize(limits.max_depth).min(MAX_DEPTH),
             remedy: limits.remedy(Limit::Depth),
@@ -154,21 +179,20 @@ impl<'a> Reader<'a> {
 
     #[cold]
     fn too_deep(&self, start: usize) -> Error {
-        let (limit, remedy) = if self.max_depth < MAX_DEPTH {
-            (Limit::Depth, self.remedy)
-        } else {
-            (Limit::Fixed(""), "")
-        };
+        let is_option = self.max_depth < MAX_DEPTH;
         let error = FILE
             .at(self.range_from(start))
             .error(ErrorKind::LimitExceeded, "LLSD nesting");
-        let allowed = as_u64(self.max_depth);
         error.because(Cause::Limit {
-            limit,
-            allowed,
+            limit: if is_option {
+                Limit::Depth
+            } else {
+                Limit::Fixed("")
+            },
+            allowed: as_u64(self.max_depth),
             needed: None,
             count: None,
-            remedy,
+            remedy: if is_option { self.remedy } else { "" },
         })
     }
 
@@ -191,13 +215,13 @@ impl<'a> Reader<'a> {
             None if self.started => return Ok(None),
             None => self.started = true,
             Some(_) if self.has_key => self.has_key = false,
-            Some(Open { left: 0, is_map }) => {
-                let is_map = *is_map;
-                return self.end(is_map).map(Some);
+            Some(Open { left: 0, container }) => {
+                let container = *container;
+                return self.end(container).map(Some);
             }
             Some(open) => {
                 open.left = open.left.saturating_sub(1);
-                if open.is_map {
+                if open.container == Container::Map {
                     self.has_key = true;
                     return self.key().map(|key| Some(Event::Key(key)));
                 }
@@ -223,25 +247,25 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn end(&mut self, is_map: bool) -> Result<Event<'a>> {
-        let (tag, what, expected) = match is_map {
-            true => (b'}', "LLSD map", "} after as many entries as it declares"),
-            false => (b']', "LLSD array", "] after as many values as it declares"),
-        };
+    /// Reads the end of the innermost container.
+    fn end(&mut self, container: Container) -> Result<Event<'a>> {
+        let what = container.what();
         let start = self.at;
-        let found = self.byte(what)?;
-        if found != tag {
-            return Err(self
-                .malformed(what, start)
-                .expected(expected)
-                .found(shown(found)));
-        }
+        let tag = self.byte(what)?;
+        let event = match (container, tag) {
+            (Container::Array, b']') => Event::EndArray,
+            (Container::Map, b'}') => Event::EndMap,
+            _ => {
+                let expected = match container {
+                    Container::Array => "] after as many values as it declares",
+                    Container::Map => "} after as many entries as it declares",
+                };
+                let error = self.malformed(what, start).expected(expected);
+                return Err(error.found(shown(tag)));
+            }
+        };
         self.open.pop();
-        Ok(if is_map {
-            Event::EndMap
-        } else {
-            Event::EndArray
-        })
+        Ok(event)
     }
 
     fn key(&mut self) -> Result<Str<'a>> {
@@ -272,8 +296,8 @@ impl<'a> Reader<'a> {
             b'l' => Event::Uri(Str::plain(self.sized("LLSD uri")?)),
             b'd' => Event::Date(f64::from_le_bytes(self.array("LLSD date")?)),
             b'b' => Event::Binary(self.sized("LLSD binary")?),
-            b'[' => Event::BeginArray(self.begin(false)?),
-            b'{' => Event::BeginMap(self.begin(true)?),
+            b'[' => Event::BeginArray(self.begin(Container::Array)?),
+            b'{' => Event::BeginMap(self.begin(Container::Map)?),
             found => {
                 let error = self.malformed("LLSD value", start);
                 return Err(error.expected("the tag of a type").found(shown(found)));
@@ -281,39 +305,44 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn begin(&mut self, is_map: bool) -> Result<u32> {
-        let what = if is_map { "LLSD map" } else { "LLSD array" };
-        let start = self.at;
-        let left = self.length(what)?;
-        // An entry takes up a byte at least, with its key three.
-        let bytes = u64::from(left).saturating_mul(if is_map { 3 } else { 1 });
+    /// Begins a container, whose tag has been read. Returns the number of its entries.
+    fn begin(&mut self, container: Container) -> Result<u32> {
+        let what = container.what();
+        let count_start = self.at;
+        let count = self.length(what)?;
+        // Checked before anything loops over the entries or allocates memory for them.
+        let needed = u64::from(count).saturating_mul(container.min_entry());
         let rest = as_u64(self.input.len().saturating_sub(self.at));
-        if bytes > rest {
-            let start = as_u64(self.at);
-            let error = FILE
-                .at(span(start, bytes))
-                .error(ErrorKind::Truncated, what);
-            let expected = format!("{} bytes for {} entries", decimal(bytes), decimal(left));
+        if needed > rest {
+            let place = FILE.at(span(as_u64(self.at), needed));
+            let error = place.error(ErrorKind::Truncated, what);
+            let expected = format!("{} bytes for {} entries", decimal(needed), decimal(count));
             return Err(error.expected(expected).found(rest));
         }
         if self.open.depth >= self.max_depth {
-            return Err(self.too_deep(start));
+            return Err(self.too_deep(count_start));
         }
-        self.open.push(Open { left, is_map });
-        Ok(left)
+        self.open.push(Open {
+            left: count,
+            container,
+        });
+        Ok(count)
     }
 
-    /// A count or a length, which has a sign.
+    /// Reads a count or a length. It is stored with a sign, and must not be negative.
     fn length(&mut self, what: &'static str) -> Result<u32> {
         let start = self.at;
-        let length = i32::from_be_bytes(self.array(what)?);
-        u32::try_from(length).map_err(|_| {
-            self.malformed(what, start)
-                .expected("a length of 0 or more")
-                .found(length)
-        })
+        let stored = i32::from_be_bytes(self.array(what)?);
+        match u32::try_from(stored) {
+            Ok(length) => Ok(length),
+            Err(_) => {
+                let error = self.malformed(what, start);
+                Err(error.expected("a length of 0 or more").found(stored))
+            }
+        }
     }
 
+    /// Reads a length, and as many bytes.
     fn sized(&mut self, what: &'static str) -> Result<&'a [u8]> {
         let length = self.length(what)?;
         self.take(as_usize(length), what)
@@ -327,27 +356,31 @@ impl<'a> Reader<'a> {
             match self.byte(what)? {
                 b'\\' => {
                     has_escapes = true;
-                    let escape = self.at.saturating_sub(1);
-                    if self.byte(what)? == b'x' {
-                        let digits: [u8; 2] = self.array(what)?;
-                        if !digits.iter().all(u8::is_ascii_hexdigit) {
-                            let error = self
-                                .malformed(what, escape)
-                                .expected("\\x and two hexadecimal digits");
-                            return Err(error.found(format_args!("\\x{}", digits.escape_ascii())));
-                        }
-                    }
+                    self.check_escape(what)?;
                 }
                 byte if byte == quote => {
-                    let raw = self
-                        .input
-                        .get(start..self.at.saturating_sub(1))
-                        .unwrap_or_default();
+                    let end = self.at.saturating_sub(1);
+                    let raw = self.input.get(start..end).unwrap_or_default();
                     return Ok(Str { raw, has_escapes });
                 }
                 _ => {}
             }
         }
+    }
+
+    /// Reads the rest of an escape, whose backslash has been read.
+    fn check_escape(&mut self, what: &'static str) -> Result<()> {
+        let backslash = self.at.saturating_sub(1);
+        if self.byte(what)? != b'x' {
+            return Ok(());
+        }
+        let digits: [u8; 2] = self.array(what)?;
+        if digits.iter().all(u8::is_ascii_hexdigit) {
+            return Ok(());
+        }
+        let error = self.malformed(what, backslash);
+        let error = error.expected("\\x and two hexadecimal digits");
+        Err(error.found(format_args!("\\x{}", digits.escape_ascii())))
     }
 
     fn byte(&mut self, what: &'static str) -> Result<u8> {
@@ -375,14 +408,10 @@ impl<'a> Reader<'a> {
     }
 
     fn truncated(&self, count: usize, what: &'static str) -> Error {
-        let start = as_u64(self.at);
-        let error = FILE
-            .at(span(start, as_u64(count)))
-            .error(ErrorKind::Truncated, what);
-        error.truncated(
-            as_u64(count),
-            as_u64(self.input.len().saturating_sub(self.at)),
-        )
+        let place = FILE.at(span(as_u64(self.at), as_u64(count)));
+        let rest = as_u64(self.input.len().saturating_sub(self.at));
+        let error = place.error(ErrorKind::Truncated, what);
+        error.truncated(as_u64(count), rest)
     }
 
     fn malformed(&self, what: &'static str, start: usize) -> Error {
@@ -395,8 +424,22 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The length of the line that names the format, if the input begins with it; otherwise 0.
+fn first_line_len(input: &[u8]) -> usize {
+    let lines: [&[u8]; 2] = [b"<? llsd/binary ?>\n", b"<?llsd/binary?>\n"];
+    for line in lines {
+        if let Some(start) = input.get(..line.len())
+            && start.eq_ignore_ascii_case(line)
+        {
+            return line.len();
+        }
+    }
+    0
+}
+
+/// A byte as messages show it: `0x5d`.
 fn shown(byte: u8) -> String {
-    format!("{:#04x}", byte)
+    format!("{byte:#04x}")
 }
 
 impl<'a> Str<'a> {
@@ -427,7 +470,7 @@ impl<'a> Str<'a> {
         }
     }
 
-    /// The text, with U+FFFD in place of what is not UTF-8.
+    /// The text, with U+FFFD in place of invalid UTF-8.
     ///
     /// Borrowed if there are no escapes.
     #[must_use]
@@ -494,11 +537,9 @@ impl Iterator for Unescaped<'_> {
             b't' => b'\t',
             b'v' => 0x0b,
             b'x' => {
-                let (digits, rest) = self.rest.split_at_checked(2)?;
+                let ([high, low], rest) = self.rest.split_first_chunk()?;
                 self.rest = rest;
-                digits
-                    .iter()
-                    .fold(0, |value: u8, digit| value << 4 | nibble(*digit))
+                nibble(*high) << 4 | nibble(*low)
             }
             // Quotes, the backslash, and whatever else is there stand for themselves, as in the viewer.
             other => *other,

@@ -1,4 +1,4 @@
-//! The joints that move each vertex, and how much.
+//! The joints that move each vertex, and their weights.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use crate::limits::{Meter, resize_vec, zeroed_vec};
 use crate::num::{Span, as_u64, decimal};
 use crate::report::{Error, Result};
 
-/// In place of a joint: the end of the influences of a vertex.
+/// A byte in place of a joint: the end of the influences of a vertex that has fewer than four.
 const END: u8 = 0xff;
 
-/// The most influences of a vertex.
+/// The maximum number of influences of a vertex.
 const MAX_INFLUENCES: usize = 4;
 
-/// The joints and weights of a [`Face`](super::Face), as stored: up to four a vertex.
+/// The joints and weights of a [`Face`](super::Face), as stored: up to four per vertex.
 #[derive(Clone)]
 pub struct Weights {
-    /// Influences of as many vertices, which has been checked.
+    /// The influences of `vertices` vertices; [`check`] has succeeded.
     bytes: Bytes,
     vertices: usize,
     block: Arc<BlockPlace>,
@@ -55,11 +55,11 @@ pub struct WeightArrays {
 pub enum WeightScale {
     /// As stored: the integer divided by 65,535.
     ///
-    /// Writers cut digits off, so that sums are a little less than 1. (The viewer raises each to 0.001 at least, and
-    /// lowers it to 0.999.)
+    /// Writers round weights down, so that sums are a little less than 1. (The viewer clamps each weight to 0.001 to
+    /// 0.999.)
     #[default]
     Stored,
-    /// Divided by their sum; 0 where all of them are 0, or there are none.
+    /// Divided by their sum; 0 if all of them are 0, or if there are none.
     Normalized,
 }
 
@@ -90,84 +90,70 @@ impl Weights {
     pub fn iter(
         &self,
     ) -> impl ExactSizeIterator<Item = impl ExactSizeIterator<Item = (u8, u16)> + use<>> + '_ {
-        let pairs = |found: Influences| {
-            found
-                .joints
-                .into_iter()
-                .zip(found.weights)
-                .take(found.count)
-        };
-        self.influences().map(pairs)
+        self.influences().map(|influences| {
+            let Influences {
+                joints,
+                weights,
+                count,
+            } = influences;
+            joints.into_iter().zip(weights).take(count)
+        })
     }
 
     fn influences(&self) -> impl ExactSizeIterator<Item = Influences> + '_ {
         let mut rest = &self.bytes[..];
-        // Their number has been checked.
+        // The bytes have been checked: none of them are missing.
         (0..self.vertices).map(move |_| next(&mut rest).unwrap_or_default())
     }
 
-    /// Four joints and four weights a vertex.
+    /// Four joints and four weights per vertex.
     ///
-    /// Joints that are not there are 255, their weights 0.
+    /// For unused influences, the joint is 255 and the weight 0.
     ///
     /// # Errors
     ///
-    /// [`LimitExceeded`](crate::ErrorKind::LimitExceeded).
+    /// Returns [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if they are larger than the limits allow.
     pub fn arrays(&self, scale: WeightScale) -> Result<WeightArrays> {
         let mut joints = Vec::new();
         let mut weights = Vec::new();
-        self.arrays_into(scale, &mut joints, &mut weights)?;
-        Ok(WeightArrays {
-            joints: Array::from_vec(joints),
-            weights: Array::from_vec(weights),
-        })
-    }
-
-    /// Like [`arrays`](Self::arrays), into `joints` and `weights`, which get their number.
-    ///
-    /// # Errors
-    ///
-    /// Returns the errors of [`arrays`](Self::arrays).
-    fn arrays_into(
-        &self,
-        scale: WeightScale,
-        joints: &mut Vec<[u8; 4]>,
-        weights: &mut Vec<[f32; 4]>,
-    ) -> Result<()> {
-        unpack(
+        let meter = self.block.meter();
+        let unpacked = unpack(
             &self.bytes,
             self.vertices,
             scale,
-            &self.block.meter(),
-            joints,
-            weights,
-        )
-        .map_err(|error| self.block.locate_face(error, self.face))
+            &meter,
+            &mut joints,
+            &mut weights,
+        );
+        match unpacked {
+            Ok(()) => Ok(WeightArrays {
+                joints: Array::from_vec(joints),
+                weights: Array::from_vec(weights),
+            }),
+            Err(error) => Err(self.block.locate_face(error, self.face)),
+        }
     }
 
-    /// Four joints a vertex; missing ones are 0.
+    /// Four joints per vertex; missing ones are 0.
     pub(crate) fn raw_joints(&self, meter: &Meter) -> Result<Array<[u8; 4]>> {
         self.collect(meter, |influences| influences.joints)
     }
 
-    /// Four weights a vertex, as stored; missing ones are 0.
+    /// Four weights per vertex, as stored; missing ones are 0.
     pub(crate) fn raw_weights(&self, meter: &Meter) -> Result<Array<[u16; 4]>> {
         self.collect(meter, |influences| influences.weights)
     }
 
+    /// An array of one element per vertex.
     fn collect<T>(&self, meter: &Meter, element: impl Fn(Influences) -> T) -> Result<Array<T>>
     where
         T: Element + FromZeros + IntoBytes + Immutable,
     {
         // The block has been read, whichever call did so.
         meter.count_read(&self.block.range);
-        let mut out = zeroed_vec(
-            meter,
-            self.block.range.length(),
-            as_u64(self.vertices),
-            ARRAY,
-        )
-        .map_err(|error| self.block.locate_face(error, self.face))?;
+        let stored = self.block.range.length();
+        let mut out = zeroed_vec(meter, stored, as_u64(self.vertices), ARRAY)
+            .map_err(|error| self.block.locate_face(error, self.face))?;
         for (out, influences) in out.iter_mut().zip(self.influences()) {
             *out = element(influences);
         }
@@ -200,8 +186,9 @@ fn next(rest: &mut &[u8]) -> Option<Influences> {
                 *rest = after;
                 break;
             }
-            [number, low, high, after @ ..] => {
-                (*joint, *weight) = (*number, u16::from_le_bytes([*low, *high]));
+            [index, low, high, after @ ..] => {
+                *joint = *index;
+                *weight = u16::from_le_bytes([*low, *high]);
                 influences.count = influences.count.wrapping_add(1);
                 *rest = after;
             }
@@ -211,7 +198,7 @@ fn next(rest: &mut &[u8]) -> Option<Influences> {
     Some(influences)
 }
 
-/// Four influences, which have no end mark: most vertices of bodies and clothes.
+/// The joints and weights of four influences, which have no end mark. Most vertices of bodies and clothes have four.
 #[inline]
 fn four(rest: &mut &[u8]) -> Option<([u8; MAX_INFLUENCES], [u16; MAX_INFLUENCES])> {
     let ([a, al, ah, b, bl, bh, c, cl, ch, d, dl, dh], after) = rest.split_first_chunk()?;
@@ -292,10 +279,9 @@ pub(crate) fn unpack(
             None => {
                 let influences = next(&mut rest).unwrap_or_default();
                 *joints = influences.joints;
-                joints
-                    .iter_mut()
-                    .skip(influences.count)
-                    .for_each(|joint| *joint = END);
+                for unused in joints.iter_mut().skip(influences.count) {
+                    *unused = END;
+                }
                 influences.weights
             }
         };

@@ -233,7 +233,7 @@ fn unpack_records(bytes: &[u8], bit: u64, widths: [u32; 3], out: &mut [u32]) {
 /// The header of a vertex segment, which the layout has checked.
 pub(crate) fn vertex_header(source: &Source, segment: &Segment) -> Result<raw::Vertex> {
     source.read_struct(
-        segment.bits.saturating_sub(size_u64::<raw::Vertex>()),
+        segment.bits_start.saturating_sub(size_u64::<raw::Vertex>()),
         "VertexSegment",
     )
 }

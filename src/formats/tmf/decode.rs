@@ -29,12 +29,13 @@ pub(crate) struct Parts<'a> {
 
 /// An element of segments.
 pub(crate) trait Decode: Copy {
-    /// The kind of data in segments of such elements.
-    type Kind: Copy + Send + Sync;
+    /// The distinction between arrays whose elements have this type, such as positions and normals;
+    /// `()` if all of them are decoded alike.
+    type Meaning: Copy + Send + Sync;
     /// The decoder for elements.
     type Decoder: Send + Sync;
 
-    fn decoder(kind: Self::Kind, parts: &Parts<'_>) -> Result<Self::Decoder>;
+    fn decoder(meaning: Self::Meaning, parts: &Parts<'_>) -> Result<Self::Decoder>;
 
     /// Decodes elements until `out` is full.
     ///
@@ -57,7 +58,7 @@ pub(crate) enum Indices {
 }
 
 impl Decode for u32 {
-    type Kind = ();
+    type Meaning = ();
     type Decoder = Indices;
 
     fn decoder((): (), parts: &Parts<'_>) -> Result<Indices> {
@@ -146,14 +147,14 @@ pub(crate) enum Vectors {
 }
 
 impl Decode for [f32; 3] {
-    type Kind = Vector;
+    type Meaning = Vector;
     type Decoder = Vectors;
 
-    fn decoder(kind: Vector, parts: &Parts<'_>) -> Result<Vectors> {
+    fn decoder(meaning: Vector, parts: &Parts<'_>) -> Result<Vectors> {
         let Parts {
             segment, source, ..
         } = parts;
-        Ok(match kind {
+        Ok(match meaning {
             Vector::Vertex => {
                 Vectors::Vertices(Coordinates::new(segment, &vertex_header(source, segment)?))
             }
@@ -191,11 +192,11 @@ pub(crate) enum Quads {
 }
 
 impl Decode for [f32; 4] {
-    type Kind = Quad;
+    type Meaning = Quad;
     type Decoder = Quads;
 
-    fn decoder(kind: Quad, parts: &Parts<'_>) -> Result<Quads> {
-        Ok(match kind {
+    fn decoder(meaning: Quad, parts: &Parts<'_>) -> Result<Quads> {
+        Ok(match meaning {
             Quad::Tangent => Quads::Tangents(parts.directions()),
             Quad::Color => Quads::Colors {
                 bits: parts.segment.precision[0],
@@ -230,7 +231,7 @@ impl Decode for [f32; 4] {
 
 /// Texture coordinates, decoded with their bits.
 impl Decode for [f32; 2] {
-    type Kind = ();
+    type Meaning = ();
     type Decoder = u8;
 
     fn decoder((): (), parts: &Parts<'_>) -> Result<u8> {
@@ -252,13 +253,13 @@ impl Decode for [f32; 2] {
 
 /// Custom floats, decoded with their header.
 impl Decode for f32 {
-    type Kind = ();
+    type Meaning = ();
     type Decoder = raw::CustomFloat;
 
     fn decoder((): (), parts: &Parts<'_>) -> Result<raw::CustomFloat> {
         let start = parts
             .segment
-            .bits
+            .bits_start
             .saturating_sub(size_u64::<raw::CustomFloat>());
         parts.source.read_struct(start, parts.segment.kind.what())
     }

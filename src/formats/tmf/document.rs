@@ -147,17 +147,16 @@ impl Document {
         for segment in segments {
             decoded = decoded.saturating_add(segment.decoded_bytes().unwrap_or(0));
         }
-        // Shared triangles have a bit of their mask for each kind of array.
         Item {
             address,
             counts: vec![
-                ("vertices", count(segments, SegmentType::Vertex, 0)),
-                ("normals", count(segments, SegmentType::Normal, 0)),
-                ("uvs", count(segments, SegmentType::Uv, 0)),
-                ("tangents", count(segments, SegmentType::Tangent, 0)),
+                ("vertices", count(segments, SegmentType::Vertex)),
+                ("normals", count(segments, SegmentType::Normal)),
+                ("uvs", count(segments, SegmentType::Uv)),
+                ("tangents", count(segments, SegmentType::Tangent)),
                 (
                     "vertex_triangles",
-                    count(segments, SegmentType::VertexTriangle, 1),
+                    count(segments, SegmentType::VertexTriangle),
                 ),
                 ("segments", as_u64(segments.len())),
             ],
@@ -186,11 +185,11 @@ impl Document {
     }
 }
 
-/// The number of elements in the segments of a kind, or with a bit in their mask.
-fn count(segments: &[Segment], kind: SegmentType, bit: u8) -> u64 {
+/// The number of elements in the segments that store data of a type.
+fn count(segments: &[Segment], kind: SegmentType) -> u64 {
     let mut count = 0_u64;
     for segment in segments {
-        if segment.is_of(kind, bit) {
+        if segment.stores(kind) {
             count = count.saturating_add(segment.count);
         }
     }

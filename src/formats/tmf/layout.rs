@@ -265,7 +265,7 @@ impl Reader<'_> {
             count: 0,
             precision: [0; 3],
             mask: 0,
-            bits: end,
+            bits_start: end,
             base: 0,
             wrapped: false,
         };
@@ -341,7 +341,7 @@ impl Reader<'_> {
             let error = error.expected("0 (or 1 of normal triangles)");
             return Err(error.found(segment.compression));
         }
-        segment.bits = segment.data.start;
+        segment.bits_start = segment.data.start;
         let fields = match segment.kind {
             SegmentType::Invalid | SegmentType::Reserved(_) | SegmentType::Unknown(_) => {
                 Fields::default()
@@ -365,7 +365,7 @@ impl Reader<'_> {
             }
             SegmentType::CustomFloat => {
                 self.custom_name(position, segment)?;
-                let start = segment.bits;
+                let start = segment.bits_start;
                 let header: raw::CustomFloat = self.header(position, segment)?;
                 segment.count = header.count.get();
                 segment.precision[0] = header.precision;
@@ -397,7 +397,7 @@ impl Reader<'_> {
 
     /// Reads a count, then the bits of a number.
     fn count_precision(&mut self, position: Position, segment: &mut Segment) -> Result<Fields> {
-        let start = segment.bits;
+        let start = segment.bits_start;
         let header: raw::CountPrecision = self.header(position, segment)?;
         segment.count = header.count.get();
         segment.precision[0] = header.precision;
@@ -409,7 +409,7 @@ impl Reader<'_> {
 
     /// Reads the bits of a number, then a count.
     fn precision_count(&mut self, position: Position, segment: &mut Segment) -> Result<Fields> {
-        let start = segment.bits;
+        let start = segment.bits_start;
         let header: raw::PrecisionCount = self.header(position, segment)?;
         segment.count = header.count.get();
         segment.precision[0] = header.precision;
@@ -430,7 +430,7 @@ impl Reader<'_> {
 
     /// The next structure before the bit array.
     fn header<T: FromBytes>(&mut self, position: Position, segment: &mut Segment) -> Result<T> {
-        let start = segment.bits;
+        let start = segment.bits_start;
         let end = start.saturating_add(size_u64::<T>());
         if end > segment.data.end {
             let place = position.place().at(self.data_length_of(segment));
@@ -439,7 +439,7 @@ impl Reader<'_> {
             let error = error.expected(format!("at least {needed} of {}", segment.kind.what()));
             return Err(error.found(segment.data.length()));
         }
-        segment.bits = end;
+        segment.bits_start = end;
         self.walk
             .read_struct(start, segment.kind.what())
             .map_err(|error| position.place().locate(error))
@@ -455,9 +455,9 @@ impl Reader<'_> {
 
     /// Checks the name of custom data.
     fn custom_name(&mut self, position: Position, segment: &mut Segment) -> Result<()> {
-        let len_start = segment.bits;
+        let len_start = segment.bits_start;
         let len: u8 = self.header(position, segment)?;
-        let name = span(segment.bits, len.into());
+        let name = span(segment.bits_start, len.into());
         if name.end > segment.data.end {
             let place = position.place().at(span(len_start, 1));
             let error = place.malformed("length of the name of custom data");
@@ -469,7 +469,7 @@ impl Reader<'_> {
             Ok(bytes) => bytes,
             Err(error) => return Err(position.place().at(name).locate(error)),
         };
-        segment.bits = name.end;
+        segment.bits_start = name.end;
         if str::from_utf8(&bytes).is_err() {
             self.findings.add(rules::NAME_NOT_UTF8, || {
                 let detail = "the name of custom data is not UTF-8";
@@ -488,7 +488,7 @@ impl Reader<'_> {
             let error = place.malformed("precision");
             return Err(error.expected("at most 64 bits").found(width));
         }
-        let there = (segment.bits..segment.data.end).length();
+        let there = (segment.bits_start..segment.data.end).length();
         let record = segment.record_bits();
         match packed_len(segment.count, record) {
             Some(needed) if needed <= there => {
@@ -521,7 +521,7 @@ impl Reader<'_> {
 
     /// Makes a finding of bytes after the bit array, which needs `needed` bytes.
     fn note_tail(&mut self, position: Position, segment: &Segment, needed: u64) {
-        let tail = segment.bits.saturating_add(needed)..segment.data.end;
+        let tail = segment.bits_start.saturating_add(needed)..segment.data.end;
         if !tail.is_empty() {
             self.findings.add(rules::SEGMENT_TAIL, || {
                 let detail = format!("{} bytes after the data", tail.length());
@@ -641,7 +641,7 @@ fn are_wrapped(walk: &mut Walk, segment: &Segment) -> Result<bool> {
     while first < segment.count {
         let count = segment.count.saturating_sub(first).min(VERTICES);
         let start = segment
-            .bits
+            .bits_start
             .saturating_add(first.saturating_mul(record) >> 3);
         let part = span(start, count.saturating_mul(record).div_ceil(8));
         if !Coordinates::are_wrapped(&walk.get(part, "VertexSegment")?, segment.precision, count) {

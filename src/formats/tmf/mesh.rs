@@ -88,32 +88,33 @@ impl Mesh {
         }
     }
 
-    /// The array in the segments of a type, and in shared triangles with `bit` in their mask.
+    /// The array in the segments that store data of a type. `meaning` distinguishes arrays whose
+    /// elements have the same Rust type.
     fn array<T: PackedElement>(
         &self,
         name: &'static str,
-        kind: T::Kind,
+        meaning: T::Meaning,
         segment_type: SegmentType,
-        bit: u8,
     ) -> Option<Packed<T>> {
-        let first = self.entry()?.segments.start;
-        let segments = (first..).zip(self.own_segments());
-        let own = segments.filter(|(_, segment)| segment.is_of(segment_type, bit));
-        let own = own.map(|(index, _)| index);
-        Packed::new(&self.file, self.address().then(name), kind, own)
+        let stores_type = |index: &usize| match self.file.layout.segments.get(*index) {
+            Some(segment) => segment.stores(segment_type),
+            None => false,
+        };
+        let segments = self.entry()?.segments.clone().filter(stores_type);
+        Packed::new(&self.file, self.address().then(name), meaning, segments)
     }
 
     /// The positions x, y, z of the vertices.
     #[doc(alias = "vertices")]
     #[must_use]
     pub fn positions(&self) -> Option<Packed<[f32; 3]>> {
-        self.array("vertices", Vector::Vertex, SegmentType::Vertex, 0)
+        self.array("vertices", Vector::Vertex, SegmentType::Vertex)
     }
 
     /// The normals x, y, z, of length 1 within their precision.
     #[must_use]
     pub fn normals(&self) -> Option<Packed<[f32; 3]>> {
-        self.array("normals", Vector::Normal, SegmentType::Normal, 0)
+        self.array("normals", Vector::Normal, SegmentType::Normal)
     }
 
     /// The texture coordinates u, v of a set, in 0..=1. The format stores only set 0; `None` for other sets.
@@ -123,20 +124,20 @@ impl Mesh {
         if set > 0 {
             return None;
         }
-        self.array("uvs", (), SegmentType::Uv, 0)
+        self.array("uvs", (), SegmentType::Uv)
     }
 
     /// The tangents x, y, z, of length 1, and their handedness, 1 or -1.
     #[must_use]
     pub fn tangents(&self) -> Option<Packed<[f32; 4]>> {
-        self.array("tangents", Quad::Tangent, SegmentType::Tangent, 0)
+        self.array("tangents", Quad::Tangent, SegmentType::Tangent)
     }
 
     /// The index of each corner's position; not checked.
     #[doc(alias = "vertex_triangles")]
     #[must_use]
     pub fn position_indices(&self) -> Option<Packed<u32>> {
-        self.array("vertex_triangles", (), SegmentType::VertexTriangle, 1)
+        self.array("vertex_triangles", (), SegmentType::VertexTriangle)
     }
 
     /// The index of each corner's normal; not checked.
@@ -145,22 +146,21 @@ impl Mesh {
     #[doc(alias = "normal_triangles")]
     #[must_use]
     pub fn normal_indices(&self) -> Option<Packed<u32>> {
-        self.array("normal_triangles", (), SegmentType::NormalTriangle, 2)
+        self.array("normal_triangles", (), SegmentType::NormalTriangle)
     }
 
     /// The index of each corner's texture coordinate; not checked.
     #[doc(alias = "uv_triangles")]
     #[must_use]
     pub fn texcoord_indices(&self) -> Option<Packed<u32>> {
-        self.array("uv_triangles", (), SegmentType::UvTriangle, 4)
+        self.array("uv_triangles", (), SegmentType::UvTriangle)
     }
 
     /// The index of each corner's tangent; not checked.
     #[doc(alias = "tangent_triangles")]
     #[must_use]
     pub fn tangent_indices(&self) -> Option<Packed<u32>> {
-        // Shared triangles have no bit for tangents.
-        self.array("tangent_triangles", (), SegmentType::TangentTriangle, 0)
+        self.array("tangent_triangles", (), SegmentType::TangentTriangle)
     }
 
     /// All indices, decoded.
@@ -198,24 +198,25 @@ impl Mesh {
     /// Returns an error if the names cannot be read.
     pub fn custom(&self) -> Result<Vec<Custom>> {
         let segments = self.own_segments();
-        let first = self.entry().map_or(0, |mesh| mesh.segments.start);
-        let is_custom = |segment: &&Segment| segment.kind.is_custom();
+        let mut count = 0_usize;
+        for segment in segments {
+            if segment.kind.is_custom() {
+                count = count.saturating_add(1);
+            }
+        }
         // There may be thousands: no more capacity than they need.
-        let mut all = Vec::with_capacity(segments.iter().filter(is_custom).count());
+        let mut all = Vec::with_capacity(count);
         let source = self.with_custom_names()?;
+        let first = match self.entry() {
+            Some(mesh) => mesh.segments.start,
+            None => 0,
+        };
         for (index, segment) in (first..).zip(segments) {
+            if !segment.kind.is_custom() {
+                continue;
+            }
             let address = self.address().then("custom").index(as_u64(all.len()));
-            let values = match segment.kind {
-                SegmentType::CustomFloat => self.one(address, (), index).map(CustomValues::Float),
-                SegmentType::CustomColorRgba => self
-                    .one(address, Quad::Color, index)
-                    .map(CustomValues::ColorRgba),
-                SegmentType::CustomIndex => self.one(address, (), index).map(CustomValues::Index),
-                SegmentType::CustomInteger => {
-                    self.one(address, (), index).map(CustomValues::Integer)
-                }
-                _ => continue,
-            };
+            let values = self.custom_values(address, segment.kind, index);
             let name = custom_name(&source, segment)?;
             if let Some(values) = values {
                 all.push(Custom { name, values });
@@ -224,7 +225,26 @@ impl Mesh {
         Ok(all)
     }
 
-    /// The source, with the names of custom data read in few requests.
+    /// The values of the segment at `index` of the file; `None` unless its type is custom data.
+    fn custom_values(
+        &self,
+        address: Address,
+        segment_type: SegmentType,
+        index: usize,
+    ) -> Option<CustomValues> {
+        Some(match segment_type {
+            SegmentType::CustomFloat => CustomValues::Float(self.one(address, (), index)?),
+            SegmentType::CustomColorRgba => {
+                CustomValues::ColorRgba(self.one(address, Quad::Color, index)?)
+            }
+            SegmentType::CustomIndex => CustomValues::Index(self.one(address, (), index)?),
+            SegmentType::CustomInteger => CustomValues::Integer(self.one(address, (), index)?),
+            _ => return None,
+        })
+    }
+
+    /// The source, with the names of custom data read in few requests, so that [`custom_name`] does not
+    /// read each of them separately.
     fn with_custom_names(&self) -> Result<Source> {
         let source = &self.file.source;
         if source.is_in_memory() {
@@ -233,7 +253,8 @@ impl Mesh {
         let mut names = Vec::new();
         for segment in self.own_segments() {
             if segment.kind.is_custom() {
-                names.push(segment.data.start..segment.bits);
+                // The name is between the segment header and the packed elements.
+                names.push(segment.data.start..segment.bits_start);
             }
         }
         source.with_ranges(&names, "names of custom data")
@@ -243,10 +264,10 @@ impl Mesh {
     fn one<T: PackedElement>(
         &self,
         address: Address,
-        kind: T::Kind,
+        meaning: T::Meaning,
         segment: usize,
     ) -> Option<Packed<T>> {
-        Packed::new(&self.file, address, kind, std::iter::once(segment))
+        Packed::new(&self.file, address, meaning, std::iter::once(segment))
     }
 }
 

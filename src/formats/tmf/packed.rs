@@ -37,7 +37,7 @@ use crate::report::{Address, Error, Place, Result};
 pub struct Packed<T: PackedElement> {
     file: Arc<File>,
     address: Address,
-    kind: T::Kind,
+    meaning: T::Meaning,
     parts: Arc<[SegmentStart]>,
     len: u64,
 }
@@ -85,7 +85,7 @@ impl<T: PackedElement> Packed<T> {
     pub(crate) fn new(
         file: &Arc<File>,
         address: Address,
-        kind: T::Kind,
+        meaning: T::Meaning,
         segments: impl Iterator<Item = usize>,
     ) -> Option<Self> {
         let mut len = 0_u64;
@@ -105,7 +105,7 @@ impl<T: PackedElement> Packed<T> {
         Some(Self {
             file: Arc::clone(file),
             address,
-            kind,
+            meaning,
             parts: parts.into(),
             len,
         })
@@ -303,7 +303,7 @@ impl<T: PackedElement> Packed<T> {
         let mut ranges = Vec::new();
         for span in self.spans(as_u64(elements.start), elements.len()) {
             // The headers before the bit array, which decoders are made from.
-            ranges.push(span.segment.data.start..span.segment.bits);
+            ranges.push(span.segment.data.start..span.segment.bits_start);
             ranges.push(span.bits().bytes);
         }
         let source = self.file.source.with_ranges(&ranges, "bit array")?;
@@ -339,7 +339,7 @@ impl<T: PackedElement> Packed<T> {
             angles: &self.file.angles,
             count: out.len(),
         };
-        let decoder = T::decoder(self.kind, &parts)?;
+        let decoder = T::decoder(self.meaning, &parts)?;
         let bits = span.bits();
         let start = bits.bytes.start;
         let bytes = self.file.source.get(bits.bytes, "bit array")?;
@@ -494,8 +494,8 @@ impl SegmentSpan<'_> {
         let record = segment.record_bits();
         let start = self.first.saturating_mul(record);
         let end = start.saturating_add(as_u64(self.count).saturating_mul(record));
-        let first_byte = segment.bits.saturating_add(start >> 3);
-        let end_byte = segment.bits.saturating_add(end.div_ceil(8));
+        let first_byte = segment.bits_start.saturating_add(start >> 3);
+        let end_byte = segment.bits_start.saturating_add(end.div_ceil(8));
         BitRange {
             bytes: first_byte.min(segment.data.end)..end_byte.min(segment.data.end),
             first_bit: start & 7,
@@ -611,7 +611,7 @@ impl<T: PackedElement> Clone for Packed<T> {
         Self {
             file: Arc::clone(&self.file),
             address: self.address.clone(),
-            kind: self.kind,
+            meaning: self.meaning,
             parts: Arc::clone(&self.parts),
             len: self.len,
         }

@@ -1,4 +1,4 @@
-//! Segments: types, places and counts.
+//! Segments: types, byte ranges and counts.
 
 use std::ops::Range;
 
@@ -92,6 +92,17 @@ impl SegmentType {
             )
     }
 
+    /// The bit in the mask of shared triangles that stands for indices of this type; 0 for types
+    /// that are never shared, among them tangents.
+    fn shared_bit(self) -> u8 {
+        match self {
+            Self::VertexTriangle => 1,
+            Self::NormalTriangle => 2,
+            Self::UvTriangle => 4,
+            _ => 0,
+        }
+    }
+
     /// The structure's name in errors.
     pub(crate) fn what(self) -> &'static str {
         match self {
@@ -114,7 +125,7 @@ impl SegmentType {
     }
 }
 
-/// A segment of a mesh: its type, place and count.
+/// A segment of a mesh: its type, byte range and count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Segment {
@@ -136,8 +147,8 @@ pub struct Segment {
     pub precision: [u8; 3],
     /// The arrays of shared triangles: 1 vertices, 2 normals, 4 texture coordinates.
     pub mask: u8,
-    /// The start of its bit array.
-    pub(crate) bits: u64,
+    /// The offset of its packed elements, which follow the headers and names in `data`.
+    pub(crate) bits_start: u64,
     /// The number that is added to each of its indices.
     pub(crate) base: u64,
     /// `true` if its coordinates of more than 32 bits have the scale of the crate `tmf`.
@@ -145,16 +156,23 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The bits of an element.
+    /// The number of bits of a packed element.
     pub(crate) fn record_bits(&self) -> u64 {
-        let [a, b, c] = self.precision.map(u64::from);
+        /// The signs of x, y and z.
+        const SIGN_BITS: u64 = 3;
+        const HANDEDNESS_BITS: u64 = 1;
+        let [x, y, z] = self.precision.map(u64::from);
+        // All types but vertices have one width for all fields of an element.
+        let width = x;
+        // A direction is stored as signs, an angle and a height.
+        let direction = width.saturating_mul(2).saturating_add(SIGN_BITS);
         match self.kind {
-            SegmentType::Vertex => a.saturating_add(b).saturating_add(c),
-            SegmentType::Normal => a.saturating_mul(2).saturating_add(3),
-            SegmentType::Tangent => a.saturating_mul(2).saturating_add(4),
-            SegmentType::Uv => a.saturating_mul(2),
-            SegmentType::CustomColorRgba => a.saturating_mul(4),
-            _ => a,
+            SegmentType::Vertex => x.saturating_add(y).saturating_add(z),
+            SegmentType::Normal => direction,
+            SegmentType::Tangent => direction.saturating_add(HANDEDNESS_BITS),
+            SegmentType::Uv => width.saturating_mul(2),
+            SegmentType::CustomColorRgba => width.saturating_mul(4),
+            _ => width,
         }
     }
 
@@ -180,9 +198,13 @@ impl Segment {
         }
     }
 
-    /// Returns `true` if it has indices of this kind, or shared ones with this bit in the mask.
-    pub(crate) fn is_of(&self, kind: SegmentType, bit: u8) -> bool {
-        self.kind == kind || self.kind == SegmentType::SharedTriangle && self.mask & bit != 0
+    /// Returns `true` if it stores data of a type: as a segment of the type, or as shared triangles
+    /// whose mask names the type.
+    pub(crate) fn stores(&self, kind: SegmentType) -> bool {
+        match self.kind {
+            SegmentType::SharedTriangle => self.mask & kind.shared_bit() != 0,
+            own => own == kind,
+        }
     }
 
     /// Returns `true` if its indices are not stored: they count up from 0.

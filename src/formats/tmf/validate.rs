@@ -161,7 +161,7 @@ fn boxes(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
         if !is_box_of(&stored, segment.precision, &bounds) {
             findings.add(rules::STORED_BOX, || {
                 let address = mesh.address().then("segments").index(index);
-                let place = FILE.of(address).at(segment.data.start..segment.bits);
+                let place = FILE.of(address).at(segment.data.start..segment.bits_start);
                 let detail = format!(
                     "{}, of the points {}",
                     interval(&stored.map(|axis| axis.min), &stored.map(|axis| axis.max)),

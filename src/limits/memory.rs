@@ -117,6 +117,7 @@ impl FileMemory {
     }
 
     /// The bytes that may still be kept.
+    #[cfg(feature = "rayon")]
     pub(crate) fn left(&self) -> u64 {
         self.0.left()
     }

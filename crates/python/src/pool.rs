@@ -23,11 +23,11 @@ static POOL: AtomicPtr<Pool> = AtomicPtr::new(ptr::null_mut());
 fn pool() -> PyResult<&'static ThreadPool> {
     let known = POOL.load(Ordering::Acquire);
     let process = std::process::id();
-    // SAFETY: a pointer that is not null points to a leaked box, which is never freed or changed.
     #[allow(
         unsafe_code,
         reason = "a lock could be held by another thread while the process is forked"
     )]
+    // SAFETY: a pointer that is not null points to a leaked box, which is never freed or changed.
     if let Some(pool) = unsafe { known.as_ref() }
         && pool.process == process
     {

@@ -10,7 +10,7 @@ use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 /// refers to it; here it is an error, as in every other decoder.
 pub(super) struct Miniz {
     state: DecompressorOxide,
-    /// The last [`FAR`](Self::FAR) bytes that came out, or all of them, and room for more.
+    /// The last [`FAR`](Self::FAR) bytes that came out, or all of them, and free space.
     window: Box<[u8]>,
     /// The number of bytes of the window that are filled.
     filled: usize,

@@ -7,14 +7,14 @@ pub(super) const LONGEST: usize = 15;
 /// Symbols of literals and lengths, with the two that no stream may have.
 pub(super) const LITLENS: usize = 288;
 
-/// Room for all symbols that have a code, and one place for all others. A power of two, so that places are never beyond it.
-const ROOM: usize = 512;
-const _: () = assert!(ROOM > LITLENS && ROOM.is_power_of_two());
+/// Space for all symbols that have a code, and one place for all others. A power of two, so that places are never beyond it.
+const CAPACITY: usize = 512;
+const _: () = assert!(CAPACITY > LITLENS && CAPACITY.is_power_of_two());
 
 /// A code: its symbols in the order of their codes, as the canonical decoder wants them.
 pub(super) struct Code {
     /// The symbols that have a code, shortest first.
-    sorted: [u16; ROOM],
+    sorted: [u16; CAPACITY],
     /// Their codes, as their bits come: the first one lowest.
     reversed: [u16; LITLENS],
     /// The start in `sorted` of the symbols of each length, and the end of the last ones.
@@ -63,7 +63,7 @@ pub(super) enum Rule {
 )]
 impl Code {
     pub(super) const EMPTY: Self = Self {
-        sorted: [0; ROOM],
+        sorted: [0; CAPACITY],
         reversed: [0; LITLENS],
         starts: [0; LONGEST + 2],
         firsts: [0; LONGEST + 1],
@@ -121,7 +121,7 @@ impl Code {
         let mut put = |next: &mut [u16; 16], symbol: usize, length: u8| {
             let place = &mut next[usize::from(length & 15)];
             self.sorted[if length > 0 {
-                usize::from(*place) % ROOM
+                usize::from(*place) % CAPACITY
             } else {
                 LITLENS
             }] = symbol as u16;
@@ -163,22 +163,22 @@ impl Code {
         self.symbol_longer_than(0, bits, count)
     }
 
-    /// The same, if it is known that the code has more than `least` bits.
+    /// The same, if it is known that the code has more than `min` bits.
     pub(super) fn symbol_longer_than(
         &self,
-        least: usize,
+        min: usize,
         bits: u32,
         count: u32,
     ) -> Result<(u16, u32), NoSymbol> {
         let code = u32::from((bits as u16).reverse_bits());
-        for length in least + 1..=self.longest {
+        for length in min + 1..=self.longest {
             if code < self.ends[length] {
                 if length > count as usize {
                     return Err(NoSymbol::Short);
                 }
                 let place = usize::from(self.starts[length])
                     + ((code - self.firsts[length]) >> (16 - length)) as usize;
-                return Ok((self.sorted[place % ROOM], length as u32));
+                return Ok((self.sorted[place % CAPACITY], length as u32));
             }
         }
         Err(if count == 0 {

@@ -7,10 +7,10 @@ pub(super) const BEYOND: usize = 32;
 
 /// A byte of the output, which need not be known yet.
 pub(super) trait Unit: Copy + From<u8> {
-    /// Copies a match that lies `distance` back to `at`. There must be room for it and [`BEYOND`].
+    /// Copies a match that lies `distance` back to `at`. There must be space for it and [`BEYOND`].
     fn repeat(out: &mut [Self], at: usize, distance: usize, length: usize);
 
-    /// Copies a match, as much of it as there is room for, whose beginning lies before `out`. `None` if it lies before the
+    /// Copies a match, as much of it as there is space for, whose beginning lies before `out`. `None` if it lies before the
     /// stream.
     fn repeat_history(
         out: &mut [Self],
@@ -39,7 +39,7 @@ impl Unit for u8 {
     }
 }
 
-/// Copies a match that lies `distance` back to `at`. There must be room for it and [`BEYOND`].
+/// Copies a match that lies `distance` back to `at`. There must be space for it and [`BEYOND`].
 ///
 /// Most are short and do not overlap with themselves: one move.
 #[expect(
@@ -110,10 +110,11 @@ fn pattern(out: &mut [u8], distance: usize, length: usize) {
     let pattern = bytes.wrapping_mul(factor).to_le_bytes();
     if step == 16 {
         let twice = [pattern; 2];
-        let room = out
+        let space = out
             .get_mut(distance..distance + length.next_multiple_of(32))
             .unwrap_or_default();
-        room.chunks_exact_mut(32)
+        space
+            .chunks_exact_mut(32)
             .for_each(|place| place.copy_from_slice(twice.as_flattened()));
         return;
     }

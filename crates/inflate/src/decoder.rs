@@ -73,7 +73,7 @@ impl Processor {
 
 impl Deflate {
     /// The number of bytes by which a piece may exceed the requested length.
-    pub(super) const MARGIN: usize = fast::ROOM;
+    pub(super) const MARGIN: usize = fast::MIN_OUTPUT;
 
     pub(super) fn new() -> Self {
         Self {
@@ -209,7 +209,7 @@ impl Deflate {
                         .min(too_far)
                         .min(out.len());
                     let before = (*bits, *at);
-                    let room = out.get_mut(..soft).unwrap_or_default();
+                    let space = out.get_mut(..soft).unwrap_or_default();
                     let Self {
                         processor,
                         tables,
@@ -220,12 +220,12 @@ impl Deflate {
                     let result = if tables.have_matches() {
                         processor.run(
                             #[inline(always)]
-                            || fast::run::<_, true>(bits, tables, history, room, at),
+                            || fast::run::<_, true>(bits, tables, history, space, at),
                         )
                     } else {
                         processor.run(
                             #[inline(always)]
-                            || fast::run::<_, false>(bits, tables, history, room, at),
+                            || fast::run::<_, false>(bits, tables, history, space, at),
                         )
                     };
                     if let Err(fast::TooFar) = result {
@@ -282,14 +282,14 @@ impl Deflate {
             bits.fill(48);
             let entry = self.tables.litlen(bits.buffer);
             let end = at.saturating_add(entry.literals());
-            let Some(room) = out.get_mut(*at..end).filter(|_| entry.is_literals()) else {
+            let Some(space) = out.get_mut(*at..end).filter(|_| entry.is_literals()) else {
                 return;
             };
             if entry.consumed() > bits.count {
                 return;
             }
             bits.consume(entry.consumed());
-            for (place, byte) in room.iter_mut().zip(entry.bytes()) {
+            for (place, byte) in space.iter_mut().zip(entry.bytes()) {
                 *place = U::from(byte);
             }
             *at = end;
@@ -364,7 +364,7 @@ impl Deflate {
         Ok(Symbol::Match { distance, length })
     }
 
-    /// Copies a match for which there is room.
+    /// Copies a match for which there is space.
     fn repeat<U: Unit>(
         &self,
         out: &mut [U],

@@ -130,7 +130,7 @@ impl Litlen {
         (self.0 >> 24) as usize + 3 + extra(bits, self.consumed(), self.0 >> 9)
     }
 
-    /// The least length, and the number of its bits.
+    /// The minimum length, and the number of its bits.
     pub(super) fn lengths(self) -> (u32, u32) {
         ((self.0 >> 24) + 3, self.consumed() - (self.0 >> 9 & 15))
     }
@@ -185,7 +185,7 @@ impl Distance {
         (self.0 >> 16) as usize + extra(bits, self.consumed(), self.0 >> 8)
     }
 
-    /// The least distance, and the number of its bits.
+    /// The minimum distance, and the number of its bits.
     pub(super) fn distances(self) -> (u32, u32) {
         (self.0 >> 16, self.consumed() - (self.0 >> 8 & 15))
     }

@@ -1,4 +1,4 @@
-//! The symbols of a block while there is plenty of input and of room: most of them.
+//! The symbols of a block while there is plenty of input and of space: most of them.
 
 use super::bits::{BELOW, Bits};
 use super::code::Code;
@@ -7,14 +7,14 @@ use super::entry::{LITLEN_BITS, Litlen};
 use super::history::History;
 use super::table::Tables;
 
-/// Room for what one turn writes at most: three times two literals, one more, a match and what is written beyond it.
-pub(super) const ROOM: usize = 320;
-const _: () = assert!(ROOM >= 3 * 2 + 1 + 258 + BEYOND);
+/// Space for what one turn writes at most: three times two literals, one more, a match and what is written beyond it.
+pub(super) const MIN_OUTPUT: usize = 320;
+const _: () = assert!(MIN_OUTPUT >= 3 * 2 + 1 + 258 + BEYOND);
 
 /// A match begins before the stream.
 pub(super) struct TooFar;
 
-/// Decodes symbols until the block ends, there are less than [`ROOM`] bytes of room or 8 of input, or something is
+/// Decodes symbols until the block ends, there are less than [`MIN_OUTPUT`] bytes of space or 8 of input, or something is
 /// wrong: the next symbol has then not been consumed, except for a match that reaches too far. `at` becomes the end of the output.
 ///
 /// The next entry is looked up before the bits after it are there, so that it and these bits are loaded in parallel. The buffer
@@ -27,7 +27,7 @@ pub(super) struct TooFar;
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,
     clippy::cast_possible_truncation,
-    reason = "the room is more than a turn writes, and numbers are those of entries"
+    reason = "the space is more than a turn writes, and numbers are those of entries"
 )]
 #[inline(always)]
 pub(super) fn run<U: Unit, const MATCHES: bool>(
@@ -63,9 +63,9 @@ pub(super) fn run<U: Unit, const MATCHES: bool>(
     refill!(word);
     let mut entry = tables.litlen_above(buffer);
     'turn: while let Some(word) = input.first_chunk() {
-        let Some(room) = out
+        let Some(space) = out
             .get_mut(at..)
-            .and_then(|out| out.first_chunk_mut::<ROOM>())
+            .and_then(|out| out.first_chunk_mut::<MIN_OUTPUT>())
         else {
             break;
         };
@@ -73,7 +73,7 @@ pub(super) fn run<U: Unit, const MATCHES: bool>(
         let mut filled = 0;
         macro_rules! literals {
             () => {
-                room[filled..filled + 2].copy_from_slice(&entry.bytes().map(U::from));
+                space[filled..filled + 2].copy_from_slice(&entry.bytes().map(U::from));
                 filled += entry.literals();
                 consume!(entry);
                 entry = tables.litlen_above(buffer);
@@ -125,7 +125,7 @@ pub(super) fn run<U: Unit, const MATCHES: bool>(
                 }
                 entry = long;
             } else {
-                [room[filled], _] = entry.bytes().map(U::from);
+                [space[filled], _] = entry.bytes().map(U::from);
                 at += filled;
             }
 

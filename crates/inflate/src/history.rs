@@ -8,7 +8,7 @@ pub(super) const FAR: usize = 32 << 10;
 /// Callers read a stream into slices that need not lie side by side.
 #[derive(Default)]
 pub(super) struct History {
-    /// Room for twice as much, so that short pieces are seldom moved.
+    /// Space for twice as much, so that short pieces are seldom moved.
     bytes: Vec<u8>,
     filled: usize,
 }
@@ -49,8 +49,8 @@ impl History {
             self.filled = kept;
         }
         let end = self.filled.saturating_add(bytes.len());
-        if let Some(room) = self.bytes.get_mut(self.filled..end) {
-            room.copy_from_slice(bytes);
+        if let Some(space) = self.bytes.get_mut(self.filled..end) {
+            space.copy_from_slice(bytes);
             self.filled = end;
         }
     }

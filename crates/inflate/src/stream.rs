@@ -325,18 +325,18 @@ impl<'a> Stream<'a> {
             Engine::Other(decoder) => decoder,
         };
         let until = until.min(out.len());
-        while let Some(room) = out
+        while let Some(space) = out
             .get_mut(*at..until)
-            .filter(|room| !room.is_empty() && !self.ended)
+            .filter(|space| !space.is_empty() && !self.ended)
         {
             let input = self.input.get(self.consumed..).unwrap_or_default();
-            let decoded = decoder.decode(input, room);
+            let decoded = decoder.decode(input, space);
             // Whatever a decoder claims.
             let (used, count) = (
                 decoded.consumed.min(input.len()),
-                decoded.produced.min(room.len()),
+                decoded.produced.min(space.len()),
             );
-            let is_full = count == room.len();
+            let is_full = count == space.len();
             self.consumed = self.consumed.saturating_add(used);
             *at = at.saturating_add(count);
             self.ended = decoded.status == Status::Ended;

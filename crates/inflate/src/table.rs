@@ -198,7 +198,7 @@ fn fuses(code: &Code) -> bool {
     }
     let mut probability = 0;
     for second in 1..LITLEN_BITS {
-        // The first symbols that leave room for a second one of this length.
+        // The first symbols that leave space for a second one of this length.
         let first: u64 = (1..=LITLEN_BITS - second)
             .map(|first| literals[first] << (LONGEST - first))
             .sum();

@@ -57,9 +57,9 @@ impl Inflater {
             out.try_reserve_exact(more)
                 .map_err(|_| stream.error(ErrorKind::OutOfMemory))?;
             out.resize(length, 0);
-            let room = out.get_mut(filled..).unwrap_or_default();
-            let count = stream.read(room)?;
-            let is_full = count == room.len();
+            let space = out.get_mut(filled..).unwrap_or_default();
+            let count = stream.read(space)?;
+            let is_full = count == space.len();
             filled = filled.saturating_add(count);
             if !is_full || filled == max_len {
                 break;

@@ -192,7 +192,7 @@ static REPEATED: [([usize; CHUNK], usize); CHUNK] = {
     repeated
 };
 
-/// Copies a match that lies `distance` back to `at`, as much of it as there is room for.
+/// Copies a match that lies `distance` back to `at`, as much of it as there is space for.
 #[expect(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,

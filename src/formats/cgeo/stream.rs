@@ -800,17 +800,18 @@ impl<'a> Stream<'a> {
 
     /// Announces that `bytes` bytes come next, so that other threads help if that pays.
     fn announce(&mut self, bytes: usize) {
-        /// The least output for which it does, and the least stream: of shorter ones, callers decode several at a time on threads
+        /// The minimum output for which it does, and the minimum stream: of shorter ones, callers decode several at a time on threads
         /// of their own, which have no use for help.
-        const LEAST: usize = 512 << 10;
-        const STREAM: u64 = 1 << 20;
+        const MIN_OUTPUT: usize = 512 << 10;
+        const MIN_STREAM: u64 = 1 << 20;
         #[cfg(feature = "rayon")]
         if let Some(stream) = self.content.stream().filter(|_| !self.is_whole) {
             stream.will_read(bytes);
         }
         // Threads that help need all of the input.
         let is_there = as_u64(self.input.len()) >= self.unit.stored;
-        if self.help.is_none() && is_there && bytes >= LEAST && self.unit.stored >= STREAM {
+        if self.help.is_none() && is_there && bytes >= MIN_OUTPUT && self.unit.stored >= MIN_STREAM
+        {
             self.help = Some(Help::with(
                 &mut self.content,
                 &self.input,

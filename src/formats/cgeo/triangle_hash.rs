@@ -164,7 +164,7 @@ impl KnownHashes {
         self.lock().get(&offset).copied()
     }
 
-    /// Remembers the triangles of a mesh. A file of `snapshots` snapshots has at least room for that many.
+    /// Remembers the triangles of a mesh. At first, there is capacity for the `snapshots` snapshots of the file.
     pub(super) fn insert(&self, offset: u64, hash: TriangleHash, snapshots: usize) {
         let mut known = self.lock();
         if known.capacity() == 0 {

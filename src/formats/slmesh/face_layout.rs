@@ -15,7 +15,7 @@ use crate::limits::{Meter, resize_vec};
 use crate::num::{as_u64, as_usize, decimal};
 use crate::report::Result;
 
-/// The numbers that the least and the greatest stored integer stand for.
+/// The numbers that the minimum and the maximum of stored integers stand for.
 ///
 /// Either may be the greater one.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -40,8 +40,8 @@ impl Credit {
     }
 
     /// Returns the time that one of `idle` idle helpers may spend next, and the number of bytes of the input that the thread in
-    /// front decodes in it, at least `least`. `None` if the credit is used up.
-    pub(super) fn share(&self, idle: usize, least: usize) -> Option<(Duration, usize)> {
+    /// front decodes in it, at least `min`. `None` if the credit is used up.
+    pub(super) fn share(&self, idle: usize, min: usize) -> Option<(Duration, usize)> {
         /// Three tenths of the needed work may be lost.
         const LOST: u32 = 3;
         const OF_NEEDED: u32 = 10;
@@ -50,13 +50,13 @@ impl Credit {
             .proven
             .saturating_sub(self.open)
             .saturating_sub(self.lost);
-        let needed = self.time_of(least);
+        let needed = self.time_of(min);
         let is_trusted = self.lost.saturating_mul(OF_NEEDED) <= self.proven.saturating_mul(LOST);
         if !is_trusted || needed > left || left.is_zero() {
             return None;
         }
         let time = left.checked_div(idle).unwrap_or(left).max(needed);
-        Some((time, self.bytes_in(time).max(least)))
+        Some((time, self.bytes_in(time).max(min)))
     }
 
     /// A helper is allowed to spend this time.

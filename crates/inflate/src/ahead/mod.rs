@@ -180,8 +180,8 @@ impl Ahead {
         let until = until.min(out.len());
         while *at < until && !deflate.has_ended() {
             if let Some((part, mut done)) = self.current.take() {
-                let room = out.get_mut(*at..until).unwrap_or_default();
-                *at = at.saturating_add(part.copy(&self.bytes, &mut done, room));
+                let space = out.get_mut(*at..until).unwrap_or_default();
+                *at = at.saturating_add(part.copy(&self.bytes, &mut done, space));
                 if done.0 < part.pieces() {
                     self.current = Some((part, done));
                 } else {

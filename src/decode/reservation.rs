@@ -1,7 +1,6 @@
 use bytes::Bytes;
-use zerocopy::FromZeros;
 
-use crate::limits::{Charge, Meter, exceeded_by_machine, take_block};
+use crate::limits::{Charge, Meter, exceeded_by_machine, take_block, zeroed};
 use crate::num::{as_u64, as_usize};
 use crate::report::Result;
 
@@ -81,6 +80,7 @@ impl<'a> Reservation<'a> {
         if self.charge.bytes() <= needed {
             return true;
         }
+        // A smaller allocation may be a copy, which is charged until the larger one is released.
         if !self.charge.try_grow(needed) {
             self.bytes = Vec::new();
             self.charge.shrink_to(0);
@@ -102,8 +102,4 @@ impl<'a> Reservation<'a> {
         self.charge.keep();
         self.bytes
     }
-}
-
-fn zeroed(length: u64, what: &'static str) -> Result<Vec<u8>> {
-    u8::new_vec_zeroed(as_usize(length)).map_err(|_| exceeded_by_machine(length, what))
 }

@@ -23,7 +23,7 @@ use crate::report::{Address, Cause, Error, ErrorKind, Finding, Result, quoted};
 /// Finds the dialect from the first snapshots: usually from the very first one, and from one of the next if the first is damaged.
 pub(crate) fn find(layout: &Layout, decoder: Decoder) -> Result<Dialect> {
     const SNAPSHOTS: usize = 4;
-    /// The most sections that are followed far: each may be another request to a store.
+    /// The maximum number of sections whose header is not near the header before: each may take another request to a store.
     const FAR_STEPS: u32 = 28;
     let mut first_error = None;
     let mut far = FAR_STEPS;
@@ -131,7 +131,7 @@ struct Compression {
 }
 
 /// Follows the sections under one meaning of their sizes. Returns `None` unless they end on the end tag, or there are enough of them.
-/// `far`: the number of sections that may still be followed far.
+/// `far`: the number of sections that may still be followed to a header that is not near.
 fn land(
     source: &Source,
     region: &Range<u64>,

@@ -263,6 +263,9 @@ impl Queue {
     }
 
     /// Returns the position from which to search for the next part, and the time that its search and decoding may take.
+    ///
+    /// The rest of the stream is divided equally among the threads that have no part yet, so that all end together; a part is not
+    /// longer than `FURTHEST`, not shorter than `nearest`, and not longer than the credit pays for.
     fn next(&self, state: &State) -> Option<(usize, Duration)> {
         let is_memory =
             !state.spare.marked.is_empty() || state.allows(Piece::<Marked>::SIZE, self.most);

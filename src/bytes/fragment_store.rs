@@ -1,10 +1,10 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::num::{Span, as_u64};
+use crate::num::{Span, as_u64, as_usize};
 use crate::report::Result;
 
 /// The store that a [`Source`] of fragments reads from.
@@ -95,7 +95,7 @@ impl State {
             return gaps;
         }
         let mut at = range.start;
-        for (start, bytes) in self.pieces.range(self.first_touching(range)..range.end) {
+        for (start, bytes) in self.touching(range) {
             if *start > at {
                 gaps.push(at..*start);
             }
@@ -138,7 +138,7 @@ impl State {
         if range.is_empty() {
             return;
         }
-        for start in self.touching(range) {
+        for start in self.starts_touching(range) {
             let Some(bytes) = self.pieces.remove(&start) else {
                 continue;
             };
@@ -151,29 +151,32 @@ impl State {
         }
     }
 
-    /// The keys of the pieces that reach into the range.
-    fn touching(&self, range: &Range<u64>) -> Vec<u64> {
-        let pieces = self.pieces.range(self.first_touching(range)..range.end);
-        pieces.map(|(start, _)| *start).collect()
+    /// The pieces that reach into the range.
+    fn touching(&self, range: &Range<u64>) -> btree_map::Range<'_, u64, Bytes> {
+        self.pieces.range(self.first_touching(range)..range.end)
+    }
+
+    /// The offsets of the pieces that reach into the range.
+    fn starts_touching(&self, range: &Range<u64>) -> Vec<u64> {
+        self.touching(range).map(|(start, _)| *start).collect()
     }
 
     /// The bytes of a range without gaps. At most twice as many bytes as the range has are copied.
     ///
     /// If the range is the larger part of its pieces, these are merged, so that ranges in them are not joined again.
     fn join(&mut self, range: &Range<u64>) -> Bytes {
-        let first = self.first_touching(range);
-        let mut pieces = self.pieces.range(first..range.end);
+        let mut pieces = self.touching(range);
         if let (Some((start, bytes)), None) = (pieces.next(), pieces.next()) {
             return bytes.slice(indices_in(range, *start, bytes));
         }
 
         let mut length = 0_usize;
-        for (_, bytes) in self.pieces.range(first..range.end) {
+        for (_, bytes) in self.touching(range) {
             length = length.saturating_add(bytes.len());
         }
         let is_larger_part = as_u64(length) <= range.length().saturating_mul(2);
         let mut joined = Vec::new();
-        for (start, bytes) in self.pieces.range(first..range.end) {
+        for (start, bytes) in self.touching(range) {
             if is_larger_part {
                 joined.extend_from_slice(bytes);
             } else {
@@ -184,7 +187,8 @@ impl State {
         if !is_larger_part {
             return joined;
         }
-        for start in self.touching(range) {
+        let first = self.first_touching(range);
+        for start in self.starts_touching(range) {
             self.pieces.remove(&start);
         }
         self.pieces.insert(first, joined.clone());
@@ -198,9 +202,6 @@ pub(super) fn piece_range(start: u64, bytes: &Bytes) -> Range<u64> {
 
 /// The indices of the bytes of a piece that lie in a range.
 fn indices_in(range: &Range<u64>, start: u64, bytes: &Bytes) -> Range<usize> {
-    let index = |offset: u64| {
-        let index = usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX);
-        index.min(bytes.len())
-    };
+    let index = |offset: u64| as_usize(offset.saturating_sub(start)).min(bytes.len());
     index(range.start)..index(range.end)
 }

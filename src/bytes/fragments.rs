@@ -258,12 +258,9 @@ impl Fragments {
             let found = as_u64(part.len());
             let end = range.start.saturating_add(found);
             if end < range.end {
-                if self.store.len().is_some() {
-                    return Err(truncated(range, found, "response"));
-                }
-                // The file ends where the part does. Without a single byte, it ends anywhere up to
-                // the start of the range; only at 0 is that an exact length.
-                if found == 0 && range.start > 0 {
+                // The file ends where the part does. Without a single byte, it ends anywhere up to the start of the range.
+                let reveals_length = found > 0 || range.start == 0;
+                if self.store.len().is_some() || !reveals_length {
                     return Err(truncated(range, found, "response"));
                 }
                 self.set_len(end)?;

@@ -125,7 +125,7 @@ fn read_ahead(file: &File, range: Range<u64>) {
     {
         /// A damaged file can declare any length.
         const MAX_LENGTH: u64 = 16 << 20;
-        let length = crate::num::as_usize(range.length().min(MAX_LENGTH));
+        let length = as_usize(range.length().min(MAX_LENGTH));
         let mut options = memmap2::MmapOptions::new();
         options.offset(range.start).len(length);
         if let Ok(map) = options.map_raw_read_only(file) {

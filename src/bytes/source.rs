@@ -165,8 +165,7 @@ impl Source {
     ///
     /// Returns the errors of [`open`](Self::open), except for failures to open.
     pub fn from_file(file: File) -> Result<Self> {
-        let metadata = check_file(&file)?;
-        let identity = Identity::of(&metadata);
+        let identity = check_file(&file)?;
         let reader = Reader::new(file);
         let _ = reader.len.set(identity.len);
         Ok(Self::new(
@@ -303,10 +302,9 @@ impl Source {
                 Some(bytes) => Ok(bytes),
                 None => reader.read(&range, what),
             },
-            Backing::Fragments(store) => match store.get(&range) {
-                Ok(bytes) => Ok(bytes),
-                Err(missing) => Err(Error::new(ErrorKind::NeedBytes(missing), what).at(range)),
-            },
+            Backing::Fragments(store) => store
+                .get(&range)
+                .map_err(|missing| Error::new(ErrorKind::NeedBytes(missing), what).at(range)),
         }
     }
 
@@ -323,10 +321,8 @@ impl Source {
             && let Some(len) = self.len()?
             && range.end <= len
         {
-            return match reader.read_to(&range, what, out) {
-                Ok(()) => Ok(()),
-                Err(error) => Err(self.locate(error)),
-            };
+            let read = reader.read_to(&range, what, out);
+            return read.map_err(|error| self.locate(error));
         }
         // Bytes that are shared, or an error that `get` reports.
         let bytes = self.get(range, what)?;
@@ -338,12 +334,8 @@ impl Source {
 
     /// The bytes of a range, if one of the pieces that were read ahead contains it.
     fn find_cached(&self, range: &Range<u64>) -> Option<Bytes> {
-        for piece in self.cached.iter() {
-            if let Some(bytes) = slice(&piece.bytes, piece.range.start, range) {
-                return Some(bytes);
-            }
-        }
-        None
+        let mut pieces = self.cached.iter();
+        pieces.find_map(|piece| slice(&piece.bytes, piece.range.start, range))
     }
 
     /// The structure at an offset.
@@ -360,14 +352,11 @@ impl Source {
             return Ok(structure);
         }
         let bytes = self.get(span(offset, size_u64::<T>()), what)?;
-        match T::read_from_bytes(&bytes) {
-            Ok(structure) => Ok(structure),
-            // Only for a range that `span` has cut at the end of the address space.
-            Err(_) => {
-                let range = offset..u64::MAX;
-                Err(self.locate(truncated(&range, as_u64(bytes.len()), what)))
-            }
-        }
+        // Fails only for a range that `span` has cut at the end of the address space.
+        T::read_from_bytes(&bytes).map_err(|_| {
+            let range = offset..u64::MAX;
+            self.locate(truncated(&range, as_u64(bytes.len()), what))
+        })
     }
 
     /// This source with its first `preferred` bytes read, or as many as there are. The first `required` must be there.
@@ -541,10 +530,8 @@ impl Source {
             if range.is_empty() {
                 continue;
             }
-            let bytes = match reader.read_some(range, what) {
-                Ok(bytes) => bytes,
-                Err(error) => return Err(self.locate(error)),
-            };
+            let bytes = reader.read_some(range, what);
+            let bytes = bytes.map_err(|error| self.locate(error))?;
             let end = range.start.saturating_add(as_u64(bytes.len()));
             pieces.push(Piece {
                 range: range.start..end,
@@ -688,12 +675,12 @@ fn try_open(path: &Path) -> Result<(File, Identity)> {
             return Err(Error::io(error, "file"));
         }
     };
-    let metadata = check_file(&file)?;
-    Ok((file, Identity::of(&metadata)))
+    let identity = check_file(&file)?;
+    Ok((file, identity))
 }
 
-/// Returns an error unless a file can be read by ranges.
-fn check_file(file: &File) -> Result<Metadata> {
+/// Returns the identity of a file that can be read by ranges, and an error for other files.
+fn check_file(file: &File) -> Result<Identity> {
     let io_error = |error| Error::io(error, "file");
     let metadata = file.metadata().map_err(io_error)?;
     refuse_other_kinds(&metadata)?;
@@ -706,7 +693,7 @@ fn check_file(file: &File) -> Result<Metadata> {
             return Err(error.found("one of length 0 that has content"));
         }
     }
-    Ok(metadata)
+    Ok(Identity::of(&metadata))
 }
 
 /// Opens a file for reading. A named pipe without a writer is also opened, instead of waiting for a writer.

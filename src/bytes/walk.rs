@@ -79,10 +79,7 @@ impl Walk {
     /// the read that uses it.
     fn read_ahead(&mut self, range: &Range<u64>, what: &'static str) -> Result<()> {
         let len = self.source.len()?;
-        let is_inside = match len {
-            Some(len) => range.end <= len,
-            None => true,
-        };
+        let is_inside = range.end <= len.unwrap_or(u64::MAX);
         if is_inside && !self.source.is_cached(range) {
             self.read_window(range, len, what)?;
         }

@@ -81,8 +81,8 @@ pub(crate) fn unpack(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) {
     one_by_one(bytes, last_bit, width, last);
 }
 
-/// The number of `width` bits, from `bit` on, after which a number begins a byte: at most 7. `None` if none of them ever
-/// does.
+/// Counts the numbers, each of `width` bits, before the first one at or after `bit` that begins a byte: at most 7. `None` if none
+/// ever does.
 fn numbers_before_byte(bit: u64, width: u32) -> Option<usize> {
     let mut bit = bit;
     for count in 0..8 {

@@ -45,7 +45,7 @@ pub(crate) fn scale_and_offset<const N: usize>(
     if has_tiny_scale {
         convert(stored, &scales, &offsets, out, unit);
     } else {
-        let smaller_scales = scales.map(|scale| scale * DIGITS);
+        let smaller_scales = scales.map(|scale| scale * PER_65536);
         convert(stored, &smaller_scales, &offsets, out, unit_times_65536);
     }
 }
@@ -59,8 +59,8 @@ fn repeat_over_block<const N: usize>(element: [f32; N]) -> [f32; BLOCK] {
     block
 }
 
-/// 2^-16: the binary digits of a quotient repeat after 16 of them.
-const DIGITS: f32 = 1.0 / 65_536.0;
+/// 2^-16, the weight of the last of the 16 binary digits that repeat in a quotient.
+const PER_65536: f32 = 1.0 / 65_536.0;
 
 /// Scales below this are not divided further: far above the minimum number without loss of digits, 2^-126.
 const MIN_SCALE: f32 = 1.0e-30;
@@ -95,13 +95,13 @@ fn convert(
 /// matter (a test checks all 65,536 quotients).
 #[inline]
 pub(crate) fn unit(stored: u16) -> f32 {
-    unit_times_65536(stored) * DIGITS
+    unit_times_65536(stored) * PER_65536
 }
 
 /// `stored / 65535`, times 65,536.
 #[inline]
 fn unit_times_65536(stored: u16) -> f32 {
-    const NEXT_DIGITS: f32 = DIGITS + DIGITS * DIGITS;
+    const NEXT_DIGITS: f32 = PER_65536 + PER_65536 * PER_65536;
     let stored = f32::from(stored);
     stored + stored * NEXT_DIGITS
 }

@@ -38,8 +38,7 @@ impl<T: Clone> Slot<T> {
         })
     }
 
-    /// A value that was made elsewhere, unless there is one.
-    #[cfg(feature = "rayon")]
+    /// Stores a value that was made elsewhere, unless there is one; returns the stored one.
     pub(crate) fn get_or_set(&self, value: T) -> &T {
         self.value.get_or_init(|| value)
     }

@@ -77,8 +77,8 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// A meter of a part of this job. What the part still holds when its meter is dropped, is given back, unless the part is
-    /// [committed](Self::commit).
+    /// Returns a meter for one part of this job. When it is dropped, the memory that the part still holds is given back to the job,
+    /// unless the part was [committed](Self::commit).
     #[must_use]
     pub fn part(&self) -> Meter<'_> {
         Meter::within(&self.limits, Outer::Call(self))
@@ -96,7 +96,7 @@ impl<'a> Meter<'a> {
         Meter::within(&self.limits, Outer::Maker(self))
     }
 
-    /// Ends a part that has succeeded: what it holds stays charged to the meter that it is a part of.
+    /// Ends a part that has succeeded: its memory stays charged to the meter that it is a part of.
     pub fn commit(self) {
         self.held.store(0, Relaxed);
         self.kept_by_file.store(0, Relaxed);
@@ -318,7 +318,7 @@ impl fmt::Debug for Meter<'_> {
     }
 }
 
-/// Memory that is charged to a [`Meter`]. It belongs to what owns the memory: dropping it gives the bytes back.
+/// Memory that is charged to a [`Meter`]. Store it next to that memory: dropping it gives the bytes back to the meter.
 #[must_use = "what is charged is given back when this is dropped"]
 #[derive(Debug)]
 pub struct Charge<'a> {
@@ -334,7 +334,8 @@ enum Charged<'a> {
 }
 
 impl Charge<'static> {
-    /// An empty charge for memory whose owner does not borrow the meter. It can [grow](Self::grow).
+    /// Makes an empty charge that keeps its meter alive, for owners of memory that cannot borrow the meter. It is filled by
+    /// [`grow`](Self::grow).
     pub fn shared(meter: &Arc<Meter<'static>>) -> Self {
         Self {
             meter: Charged::Shared(Arc::clone(meter)),

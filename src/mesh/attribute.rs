@@ -5,7 +5,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::bounds::Bounds;
 use super::component::component_to_f32;
-use super::convert_elements::{BLOCK, Buffers, Converter, Fourth, NotHeld};
+use super::convert_elements::{BLOCK, Buffers, Converter, Fourth};
 use super::dequant::Dequant;
 use super::interleave::Strided;
 use super::semantic::{AttributeInfo, Semantic};
@@ -13,7 +13,6 @@ use super::vertex_format::VertexFormat;
 use super::write_callback::{WriteResult, into_slice, written};
 use crate::bytes::{Array, Element};
 use crate::limits::job;
-use crate::num::decimal;
 use crate::report::{Address, Error, ErrorKind, Place, Result};
 
 /// One attribute of all vertices of a mesh, tightly packed, in place or decoded. Equal if the stored bytes are equal.
@@ -403,16 +402,11 @@ impl Attribute {
             .bytes
             .get(first.saturating_mul(size)..end)
             .unwrap_or_default();
-        let Err(not_held) = converter.convert(elements, out, buffers) else {
-            return Ok(());
-        };
-        let NotHeld { component, value } = not_held;
-        let in_block = component.checked_div(converter.components()).unwrap_or(0);
-        let vertex = decimal(in_block.saturating_add(first));
-        let error = self.error("number of a vertex attribute");
-        Err(error
-            .expected(format!("one that {} can hold", converter.target()))
-            .found(format_args!("{value} at vertex {vertex}")))
+        let converted = converter.convert(elements, out, buffers);
+        converted.map_err(|not_held| {
+            let error = self.error("number of a vertex attribute");
+            not_held.add_to(error, converter, first)
+        })
     }
 
     /// An error about this attribute.

@@ -13,6 +13,8 @@ use super::semantic::Semantic;
 use super::vertex_format::VertexFormat;
 use crate::bytes::{F16, Scalar};
 use crate::codec::dequant;
+use crate::num::{as_usize, decimal};
+use crate::report::Error;
 
 /// The maximum size of a block in bytes, so that it stays in the cache of the processor.
 pub(super) const BLOCK: usize = 16 << 10;
@@ -73,8 +75,22 @@ pub(super) struct Buffers {
 /// A number that the target cannot hold.
 pub(super) struct NotHeld {
     /// The index of the number among the components of the block.
-    pub(super) component: usize,
+    component: usize,
     pub(super) value: String,
+}
+
+impl NotHeld {
+    /// Adds the number to an error about a block that begins at the vertex `first`.
+    pub(super) fn add_to(self, error: Error, converter: &Converter, first: usize) -> Error {
+        let in_block = self
+            .component
+            .checked_div(converter.components())
+            .unwrap_or(0);
+        let vertex = decimal(in_block.saturating_add(first));
+        error
+            .expected(format!("one that {} can hold", converter.target()))
+            .found(format_args!("{} at vertex {vertex}", self.value))
+    }
 }
 
 /// The value of a fourth component that is not stored; other components that are not stored are 0.
@@ -217,7 +233,7 @@ impl Converter {
 fn missing_components(from: VertexFormat, to: VertexFormat, fourth: Fourth) -> Vec<u8> {
     let mut fill = Vec::new();
     if to.packed {
-        // Components of a packed word have no bytes of their own: `Packing` adds them.
+        // Components of a packed word share its bytes: `Packing` adds the missing ones.
         return fill;
     }
     let one = to.one();
@@ -229,7 +245,7 @@ fn missing_components(from: VertexFormat, to: VertexFormat, fourth: Fourth) -> V
 }
 
 fn components(format: VertexFormat) -> usize {
-    usize::try_from(format.components).unwrap_or(usize::MAX)
+    as_usize(format.components)
 }
 
 /// Writes components in the opposite byte order.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use zerocopy::IntoBytes;
 
-use super::convert_elements::{BLOCK, Buffers, Converter, Fourth, NotHeld};
+use super::convert_elements::{BLOCK, Buffers, Converter, Fourth};
 use super::interleave::{Strided, WriteOnly, interleave};
 use super::layout::{LayoutAttribute, VertexLayout};
 use super::semantic::Semantic;
@@ -14,7 +14,6 @@ use super::vertex_writer::{
 };
 use super::write_callback::sized;
 use crate::limits::job;
-use crate::num::decimal;
 use crate::report::{Error, ErrorKind, Result};
 
 /// A checked layout, in which the vertices of many meshes are written.
@@ -115,7 +114,11 @@ impl Gather {
                 if add(&column.to.semantic, range.clone(), &mut self.elements)? {
                     let elements = self.elements.as_bytes();
                     let converted = column.converter.convert(elements, out, &mut self.buffers);
-                    converted.map_err(|not_held| column.not_held(not_held, first))?;
+                    converted.map_err(|not_held| {
+                        let what = "number of a vertex attribute";
+                        let error = Error::new(ErrorKind::OutOfRange, what);
+                        not_held.add_to(error, &column.converter, first)
+                    })?;
                 } else {
                     column.write_default(count, out)?;
                 }
@@ -126,19 +129,6 @@ impl Gather {
 }
 
 impl Column {
-    /// The error for a number that the layout's format cannot hold, in a block that begins at the vertex `first`.
-    fn not_held(&self, not_held: NotHeld, first: usize) -> Error {
-        let NotHeld { component, value } = not_held;
-        let in_block = component
-            .checked_div(self.converter.components())
-            .unwrap_or(0);
-        let vertex = decimal(in_block.saturating_add(first));
-        let error = Error::new(ErrorKind::OutOfRange, "number of a vertex attribute");
-        error
-            .expected(format!("one that {} can hold", self.to.format))
-            .found(format_args!("{value} at vertex {vertex}"))
-    }
-
     /// Writes the default to `count` vertices.
     fn write_default(&self, count: usize, out: Strided<'_>) -> Result<()> {
         let size = self.to.format.size();

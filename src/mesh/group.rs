@@ -51,10 +51,7 @@ impl MeshView {
         }
         // 16 bytes for each triangle to sort, half as many for the merges of the sort, and 16 in the new arrays.
         let memory = as_u64(self.triangle_count()).saturating_mul(16 + 8 + 16);
-        let meter = self.meter();
-        if let Err(error) = meter.take(memory, "triangles by material") {
-            return Err(self.place().locate(error));
-        }
+        self.check_memory(memory, "triangles by material")?;
         let mut triangles: Vec<(u32, [u32; 3])> =
             materials.iter().zip(self.indices().triangles()).collect();
         triangles.sort_by_key(|(material, _)| *material);
@@ -93,7 +90,7 @@ impl MeshView {
     /// if the limits leave no memory for the new indices.
     pub fn group(&self, index: usize) -> Result<Self> {
         self.try_group(index)
-            .map_err(|error| self.add_path(self.place().locate(error)))
+            .map_err(|error| self.locate_in_file(self.place().locate(error)))
     }
 
     fn try_group(&self, index: usize) -> Result<Self> {
@@ -109,11 +106,11 @@ impl MeshView {
             return Err(error.expected(expected).found(index));
         };
 
-        let view = self.clone().with_material_id(material);
         let corners = self.indices().corners(triangles.clone());
         let count = as_u64(triangles.len()).saturating_mul(3);
         let UsedVertices { vertices, indices } =
             UsedVertices::of(corners, count, count.saturating_mul(4), &meter)?;
+        let view = self.clone().with_material_id(material);
         if vertices.len() == self.vertex_count() {
             return Ok(view.with_indices(self.indices().slice(triangles)));
         }

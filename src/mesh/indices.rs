@@ -97,8 +97,8 @@ impl Indices {
         let (narrow, wide) = self.slices();
         let base = self.base;
         OneOf {
-            a: narrow.iter().map(|index| index.get().into()),
-            b: wide.iter().map(move |index| index.get().wrapping_sub(base)),
+            narrow: narrow.iter().map(|index| index.get().into()),
+            wide: wide.iter().map(move |index| index.get().wrapping_sub(base)),
         }
     }
 
@@ -109,10 +109,10 @@ impl Indices {
         let (narrow, _) = narrow.as_chunks::<3>();
         let (wide, _) = wide.as_chunks::<3>();
         OneOf {
-            a: narrow
+            narrow: narrow
                 .iter()
                 .map(|corners| corners.map(|index| u32::from(index.get()))),
-            b: wide
+            wide: wide
                 .iter()
                 .map(move |corners| corners.map(|index| index.get().wrapping_sub(base))),
         }
@@ -289,18 +289,17 @@ impl Indices {
         let (narrow, wide) = self.slices();
         let mut chunk = Vec::with_capacity(INDICES.min(self.len()).saturating_mul(format.size()));
         let mut offset = 0_usize;
-        // One of the two slices is empty.
-        for indices in narrow.chunks(INDICES) {
-            convert_narrow(indices, format, &mut chunk);
-            job::check("indices")?;
-            written(write(offset, &chunk))?;
-            offset = offset.saturating_add(chunk.len());
-        }
-        for indices in wide.chunks(INDICES) {
-            if format == IndexFormat::Uint16 && !are_held {
-                check_narrow(indices, self.base)?;
+        for start in (0..self.len()).step_by(INDICES) {
+            let end = start.saturating_add(INDICES).min(self.len());
+            // One of the two slices is empty.
+            if let Some(indices) = narrow.get(start..end) {
+                convert_narrow(indices, format, &mut chunk);
+            } else if let Some(indices) = wide.get(start..end) {
+                if format == IndexFormat::Uint16 && !are_held {
+                    check_narrow(indices, self.base)?;
+                }
+                convert_wide(indices, self.base, format, &mut chunk);
             }
-            convert_wide(indices, self.base, format, &mut chunk);
             job::check("indices")?;
             written(write(offset, &chunk))?;
             offset = offset.saturating_add(chunk.len());
@@ -315,6 +314,17 @@ impl Indices {
             Stored::Wide(wide) => wide.as_bytes(),
         }
     }
+}
+
+/// The range of the vertices that corners use; empty without corners.
+pub(super) fn vertex_range(corners: impl Iterator<Item = u32>) -> Range<u32> {
+    let mut start = u32::MAX;
+    let mut end = 0;
+    for corner in corners {
+        start = start.min(corner);
+        end = end.max(corner.saturating_add(1));
+    }
+    start.min(end)..end
 }
 
 /// Indices of triangles, with the second and third corner of each exchanged.
@@ -387,25 +397,25 @@ fn convert<T, const N: usize>(indices: &[T], out: &mut Vec<u8>, to_bytes: impl F
 
 /// One of two iterators: the other has no elements.
 struct OneOf<A, B> {
-    a: A,
-    b: B,
+    narrow: A,
+    wide: B,
 }
 
 impl<T, A: ExactSizeIterator<Item = T>, B: ExactSizeIterator<Item = T>> Iterator for OneOf<A, B> {
     type Item = T;
 
     fn next(&mut self) -> Option<T> {
-        self.a.next().or_else(|| self.b.next())
+        self.narrow.next().or_else(|| self.wide.next())
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let len = self.a.len().saturating_add(self.b.len());
+        let len = self.narrow.len().saturating_add(self.wide.len());
         (len, Some(len))
     }
 
     fn fold<R, F: FnMut(R, T) -> R>(self, init: R, mut f: F) -> R {
-        let first = self.a.fold(init, &mut f);
-        self.b.fold(first, f)
+        let first = self.narrow.fold(init, &mut f);
+        self.wide.fold(first, f)
     }
 }
 
@@ -420,6 +430,6 @@ where
     B: ExactSizeIterator<Item = T> + DoubleEndedIterator,
 {
     fn next_back(&mut self) -> Option<T> {
-        self.b.next_back().or_else(|| self.a.next_back())
+        self.wide.next_back().or_else(|| self.narrow.next_back())
     }
 }

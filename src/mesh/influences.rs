@@ -62,10 +62,7 @@ impl MeshView {
             return Ok(None);
         };
         let memory = as_u64(self.vertex_count()).saturating_mul(24);
-        let meter = self.meter();
-        if let Err(error) = meter.take(memory, "influences of vertices") {
-            return Err(self.place().locate(error));
-        }
+        self.check_memory(memory, "influences of vertices")?;
         let clamps = self.place().format == Format::SlMesh;
         let mut out = Influences::default();
         out.joints.reserve_exact(self.vertex_count());

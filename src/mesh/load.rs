@@ -51,11 +51,11 @@ impl MeshView {
                     missing.get_or_insert(error);
                 }
                 Err(error) if is_of_the_file(&error) => attributes.push(Err(error)),
-                Err(error) => return Err(self.add_path(error)),
+                Err(error) => return Err(self.locate_in_file(error)),
             }
         }
         if let Some(error) = missing {
-            return Err(self.add_path(error));
+            return Err(self.locate_in_file(error));
         }
         let loaded = Loaded {
             attributes,

@@ -1,5 +1,7 @@
 use std::ops::Range;
 
+use super::indices::vertex_range;
+
 /// The triangles of one material: one draw call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -23,18 +25,11 @@ impl MaterialGroup {
         triangles: Range<usize>,
         corners: impl Iterator<Item = u32>,
     ) -> Self {
-        let mut start = u32::MAX;
-        let mut end = 0;
-        for corner in corners {
-            start = start.min(corner);
-            end = end.max(corner.saturating_add(1));
-        }
         Self {
             index,
             material,
             triangles,
-            // Without corners, `start` is more than `end`.
-            vertices: start.min(end)..end,
+            vertices: vertex_range(corners),
         }
     }
 }

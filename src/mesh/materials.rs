@@ -69,15 +69,16 @@ impl Materials {
             return Ok(starts);
         }
         let runs = materials.as_slice().chunk_by(|a, b| a == b);
-        let memory = as_u64(runs.clone().count()).saturating_mul(size_u64::<usize>());
+        let count = runs.clone().count();
+        let memory = as_u64(count).saturating_mul(size_u64::<usize>());
         meter.take(memory, "groups of a mesh")?.keep();
-        Ok(starts.get_or_init(|| starts_of(runs)))
+        Ok(starts.get_or_init(|| starts_of(runs, count)))
     }
 }
 
-/// The first triangle of each run.
-fn starts_of<'a>(runs: impl Iterator<Item = &'a [U32]> + Clone) -> Vec<usize> {
-    let mut starts = Vec::with_capacity(runs.clone().count());
+/// The first triangle of each of `count` runs.
+fn starts_of<'a>(runs: impl Iterator<Item = &'a [U32]>, count: usize) -> Vec<usize> {
+    let mut starts = Vec::with_capacity(count);
     let mut start = 0_usize;
     for run in runs {
         starts.push(start);

@@ -2,7 +2,7 @@
 
 use super::material_group::MaterialGroup;
 use crate::limits::job;
-use crate::num::{as_u64, decimal, less_than};
+use crate::num::{as_u64, as_usize, decimal, less_than};
 use crate::report::{Address, Error, ErrorKind, Result};
 
 /// The end of a list of vertices.
@@ -212,7 +212,7 @@ impl VertexRemap {
             return Err(error.expected(expected).found(out.len()));
         }
         for (out, source) in out.iter_mut().zip(sources) {
-            if let Some(element) = elements.get(at(*source)) {
+            if let Some(element) = elements.get(as_usize(*source)) {
                 *out = *element;
             }
         }
@@ -286,17 +286,17 @@ impl<const N: usize> CornerRemap<N> {
     pub(crate) fn add(&mut self, corners: &[[u32; N]]) -> Option<()> {
         for corner in corners {
             for (index, count) in corner.iter().zip(&self.counts) {
-                if at(*index) >= *count {
+                if as_usize(*index) >= *count {
                     return None;
                 }
             }
         }
         self.load(corners);
         for corner in corners {
-            let head = self.heads.get_mut(at(*corner.first()?))?;
+            let head = self.heads.get_mut(as_usize(*corner.first()?))?;
             let mut number = *head;
             // The list ends with `NONE`, which no vertex has as its number.
-            while let Some(vertex) = self.vertices.get(at(number)) {
+            while let Some(vertex) = self.vertices.get(as_usize(number)) {
                 if vertex.sources == *corner {
                     break;
                 }
@@ -328,9 +328,11 @@ impl<const N: usize> CornerRemap<N> {
     fn load(&self, corners: &[[u32; N]]) {
         let mut all = 0;
         for corner in corners {
-            let head = corner.first().and_then(|index| self.heads.get(at(*index)));
+            let head = corner
+                .first()
+                .and_then(|index| self.heads.get(as_usize(*index)));
             let Some(head) = head else { continue };
-            if let Some(vertex) = self.vertices.get(at(*head)) {
+            if let Some(vertex) = self.vertices.get(as_usize(*head)) {
                 all ^= vertex.next;
             }
         }
@@ -380,8 +382,8 @@ fn check(streams: &[&[u32]], counts: &[usize]) -> Result<usize> {
         let Some(maximum) = stream.iter().copied().max() else {
             continue;
         };
-        if at(maximum) >= *count {
-            let first = stream.iter().position(|index| at(*index) >= *count);
+        if as_usize(maximum) >= *count {
+            let first = stream.iter().position(|index| as_usize(*index) >= *count);
             let corner = first.unwrap_or(0);
             let index = stream.get(corner).copied().unwrap_or(0);
             let error = Error::new(ErrorKind::OutOfRange, "index of a corner");
@@ -415,7 +417,7 @@ fn number(streams: &[&[u32]]) -> Result<(Vec<u32>, Vec<u32>)> {
 /// if the chains of pairs with the same first part are so long that searching them would take too long.
 fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
     let buckets = match ids.iter().copied().max() {
-        Some(maximum) => at(maximum).saturating_add(1),
+        Some(maximum) => as_usize(maximum).saturating_add(1),
         None => 0,
     };
     let mut steps_left = max_steps(as_u64(ids.len()));
@@ -430,10 +432,10 @@ fn chain(ids: &[u32], stream: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
     let mut firsts = Vec::with_capacity(few);
     let mut numbers = Vec::with_capacity(ids.len());
     for (corner, (id, other)) in (0..).zip(ids.iter().zip(stream)) {
-        let head = heads.get_mut(at(*id))?;
+        let head = heads.get_mut(as_usize(*id))?;
         let mut number = *head;
         // The list ends with `NONE`, which no vertex has as its number.
-        while let Some(vertex) = chained.get(at(number)) {
+        while let Some(vertex) = chained.get(as_usize(number)) {
             if vertex.other == *other {
                 break;
             }
@@ -483,7 +485,7 @@ fn sort(ids: &[u32], stream: &[u32]) -> (Vec<u32>, Vec<u32>) {
     for equal in order.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         let first = equal.first().map_or(0, |(_, _, corner)| *corner);
         for (_, _, corner) in equal {
-            if let Some(number) = numbers.get_mut(at(*corner)) {
+            if let Some(number) = numbers.get_mut(as_usize(*corner)) {
                 *number = first;
             }
         }
@@ -491,12 +493,12 @@ fn sort(ids: &[u32], stream: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let mut firsts: Vec<u32> = Vec::new();
     for corner in 0..numbers.len() {
         let first = numbers.get(corner).copied().unwrap_or(0);
-        let vertex = if at(first) == corner {
+        let vertex = if as_usize(first) == corner {
             firsts.push(first);
             u32::try_from(firsts.len().saturating_sub(1)).unwrap_or(u32::MAX)
         } else {
             // The first corner comes before this one: its entry is the number of the vertex already.
-            numbers.get(at(first)).copied().unwrap_or(0)
+            numbers.get(as_usize(first)).copied().unwrap_or(0)
         };
         if let Some(number) = numbers.get_mut(corner) {
             *number = vertex;
@@ -509,7 +511,7 @@ fn gather<T: Copy>(elements: &[T], sources: &[u32]) -> Vec<T> {
     let mut out = Vec::with_capacity(sources.len());
     for source in sources {
         // Every source is an index that was checked.
-        if let Some(element) = elements.get(at(*source)) {
+        if let Some(element) = elements.get(as_usize(*source)) {
             out.push(*element);
         }
     }
@@ -543,12 +545,7 @@ fn groups(triangles: &[u32], indices: &[u32], materials: &[u32]) -> Vec<Material
 }
 
 fn material_of(triangle: u32, materials: &[u32]) -> u32 {
-    materials.get(at(triangle)).copied().unwrap_or(0)
-}
-
-/// An index of a slice; `usize::MAX`, which is beyond the end of every slice, if it does not fit.
-fn at(index: u32) -> usize {
-    usize::try_from(index).unwrap_or(usize::MAX)
+    materials.get(as_usize(triangle)).copied().unwrap_or(0)
 }
 
 #[cfg(test)]

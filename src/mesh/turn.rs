@@ -55,13 +55,8 @@ impl MeshView {
     /// Returns [`Mismatch`](ErrorKind::Mismatch) if `to` has a convention that is `None` in `from`, and
     /// [`LimitExceeded`](ErrorKind::LimitExceeded) if the limits leave no memory for reversed triangles.
     pub fn turned(&self, from: Conventions, to: Conventions) -> Result<Self> {
-        match self.try_turned(from, to) {
-            Ok(turned) => Ok(turned),
-            Err(error) => {
-                let of_mesh = self.place().locate(error);
-                Err(self.add_path(of_mesh))
-            }
-        }
+        self.try_turned(from, to)
+            .map_err(|error| self.locate_in_file(self.place().locate(error)))
     }
 
     fn try_turned(&self, from: Conventions, to: Conventions) -> Result<Self> {

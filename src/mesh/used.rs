@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::indices::vertex_range;
 use crate::limits::{Meter, take_block, zeroed, zeroed_vec};
 use crate::num::{as_u64, as_usize};
 use crate::report::Result;
@@ -23,16 +24,11 @@ impl UsedVertices {
         stored: u64,
         meter: &Meter,
     ) -> Result<Self> {
-        let mut start = u32::MAX;
-        let mut end = 0;
-        for corner in corners.clone() {
-            start = start.min(corner);
-            end = end.max(corner.saturating_add(1));
-        }
+        let range = vertex_range(corners.clone());
         // A table of the whole range then takes no more memory than sorting.
-        let is_dense = u64::from(end.saturating_sub(start)) <= count / 2;
+        let is_dense = u64::from(range.end.saturating_sub(range.start)) <= count / 2;
         if is_dense {
-            Self::by_table(corners, &(start..end), count, stored, meter)
+            Self::by_table(corners, &range, count, stored, meter)
         } else {
             Self::by_sorting(corners, count, stored, meter)
         }

@@ -46,12 +46,12 @@ enum Elements {
     /// Stored elements in the format of the layout.
     Copied(Bytes),
     /// Stored elements in another format.
-    Converted(Box<Conversion>),
+    Converted(Box<ConvertedAttribute>),
     /// The default of the layout, repeated as often as a block has vertices.
     Repeated(Vec<u8>),
 }
 
-struct Conversion {
+struct ConvertedAttribute {
     attribute: Attribute,
     converter: Converter,
 }
@@ -98,7 +98,7 @@ impl VertexWriter<'_> {
                 Elements::Copied(bytes) => bytes.get(first.saturating_mul(size)..),
                 Elements::Repeated(bytes) => Some(bytes.as_slice()),
                 Elements::Converted(conversion) => {
-                    let Conversion {
+                    let ConvertedAttribute {
                         attribute,
                         converter,
                     } = conversion.as_ref();
@@ -131,7 +131,7 @@ impl MeshView {
         write: impl FnMut(usize, &[u8]) -> R,
     ) -> Result<()> {
         self.write_vertices(layout, write)
-            .map_err(|error| self.add_path(error))
+            .map_err(|error| self.locate_in_file(error))
     }
 
     /// Writes all vertices in a layout, straight into `out`: faster than [`write_interleaved`](Self::write_interleaved), which
@@ -148,7 +148,7 @@ impl MeshView {
     pub fn interleave_into(&self, layout: &VertexLayout, out: &mut [u8]) -> Result<()> {
         let out = sized(out, self.vertex_count().saturating_mul(layout.stride()))?;
         self.fill_vertices(layout, out)
-            .map_err(|error| self.add_path(error))
+            .map_err(|error| self.locate_in_file(error))
     }
 
     fn fill_vertices(&self, layout: &VertexLayout, out: &mut [u8]) -> Result<()> {
@@ -248,7 +248,7 @@ impl MeshView {
         if converter.is_copy() {
             return Ok(Elements::Copied(attribute.into_bytes()));
         }
-        Ok(Elements::Converted(Box::new(Conversion {
+        Ok(Elements::Converted(Box::new(ConvertedAttribute {
             attribute,
             converter,
         })))

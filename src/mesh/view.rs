@@ -321,8 +321,8 @@ impl MeshView {
         self.attributes.list().find(semantic).is_some()
     }
 
-    /// Adds the path of the file to an error of this mesh, if the path is known.
-    pub(super) fn add_path(&self, error: Error) -> Error {
+    /// Adds the format and the path of the file to an error of this mesh, if they are known.
+    pub(super) fn locate_in_file(&self, error: Error) -> Error {
         match &self.source {
             Some(source) => source.locate(error),
             None => error,
@@ -332,6 +332,12 @@ impl MeshView {
     /// The meter of a call that loads attributes.
     pub(super) fn meter(&self) -> Meter<'static> {
         Meter::of_call(&self.attributes.limits())
+    }
+
+    /// Checks that the limits leave this memory. The charge ends at once.
+    pub(super) fn check_memory(&self, bytes: u64, what: &'static str) -> Result<()> {
+        let charge = self.meter().take(bytes, what).map(drop);
+        charge.map_err(|error| self.place().locate(error))
     }
 
     pub(super) fn attribute_within(
@@ -345,7 +351,7 @@ impl MeshView {
         let attribute = self
             .attributes
             .load(index, meter)
-            .map_err(|error| self.add_path(error))?;
+            .map_err(|error| self.locate_in_file(error))?;
         Ok(Some(attribute.of_mesh(self.place())))
     }
 
@@ -373,7 +379,7 @@ impl MeshView {
         };
         self.attributes
             .bounds(positions, &self.meter())
-            .map_err(|error| self.add_path(error))
+            .map_err(|error| self.locate_in_file(error))
     }
 
     /// The findings of this mesh: the rules of its format that it breaks.

@@ -1,6 +1,7 @@
 //! Checks on which side of their triangles the normals of a mesh are.
 
 use super::semantic::Semantic;
+use super::vector::{cross, difference, dot};
 use super::view::MeshView;
 use crate::conventions::Winding;
 use crate::num::{as_u64, as_usize};
@@ -28,11 +29,7 @@ impl MeshView {
             return Ok(false);
         };
         let memory = as_u64(self.vertex_count()).saturating_mul(24);
-        // Checks that the memory is there: the charge ends with this statement.
-        let meter = self.meter();
-        if let Err(error) = meter.take(memory, "positions and normals of a mesh") {
-            return Err(self.place().locate(error));
-        }
+        self.check_memory(memory, "positions and normals of a mesh")?;
         let positions = positions.to_f32::<3>();
         let normals = normals.to_f32::<3>();
 
@@ -86,18 +83,6 @@ pub(crate) fn is_against(
         0 => None,
         votes => Some(votes < 0),
     }
-}
-
-fn difference([x, y, z]: [f64; 3], [p, q, r]: [f64; 3]) -> [f64; 3] {
-    [x - p, y - q, z - r]
-}
-
-fn cross([p, q, r]: [f64; 3], [x, y, z]: [f64; 3]) -> [f64; 3] {
-    [q * z - r * y, r * x - p * z, p * y - q * x]
-}
-
-fn dot([a, b, c]: [f64; 3], [x, y, z]: [f64; 3]) -> f64 {
-    a * x + b * y + c * z
 }
 
 #[cfg(test)]

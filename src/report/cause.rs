@@ -185,7 +185,7 @@ impl Cause {
             Self::Value { .. }
             | Self::Truncated { .. }
             | Self::Length { .. }
-            | Self::Offset { .. } => self.write_expected_and_found(f, kind, subject(None)),
+            | Self::Offset { .. } => self.write_expected_and_found(f, kind, subject(None), &found),
             Self::Limit {
                 limit,
                 allowed,
@@ -250,13 +250,13 @@ impl Cause {
         f: &mut impl Write,
         kind: &ErrorKind,
         subject: impl Display,
+        found: &str,
     ) -> fmt::Result {
         let expected = self.expected();
-        let found = self.found();
+        if found.is_empty() && expected.is_empty() {
+            return write!(f, "{kind} {subject}");
+        }
         if found.is_empty() {
-            if expected.is_empty() {
-                return write!(f, "{kind} {subject}");
-            }
             return write!(f, "{kind} {subject}: expected {expected}");
         }
         match kind {
@@ -278,7 +278,7 @@ impl Cause {
             }
             _ => {}
         }
-        let is_value = is_number_or_quoted(&found);
+        let is_value = is_number_or_quoted(found);
         match (is_value, expected.is_empty()) {
             (true, true) => write!(f, "{subject} is {found}"),
             (true, false) => write!(f, "{subject} is {found}, expected {expected}"),

@@ -7,7 +7,7 @@ pub(super) const LONGEST: usize = 15;
 /// Symbols of literals and lengths, with the two that no stream may have.
 pub(super) const LITLENS: usize = 288;
 
-/// Space for all symbols that have a code, and one place for all others. A power of two, so that places are never beyond it.
+/// Entries for all symbols that have a code, and one for all others. A power of two, so that places are never beyond it.
 const CAPACITY: usize = 512;
 const _: () = assert!(CAPACITY > LITLENS && CAPACITY.is_power_of_two());
 

@@ -1,4 +1,4 @@
-//! The symbols of a block while there is plenty of input and of space: most of them.
+//! The symbols of a block while there is plenty of input and of output space: most of them.
 
 use super::bits::{BELOW, Bits};
 use super::code::Code;
@@ -7,14 +7,14 @@ use super::entry::{LITLEN_BITS, Litlen};
 use super::history::History;
 use super::table::Tables;
 
-/// Space for what one turn writes at most: three times two literals, one more, a match and what is written beyond it.
+/// The output space that one turn needs: it writes at most three times two literals, one more, a match and the bytes beyond it.
 pub(super) const MIN_OUTPUT: usize = 320;
 const _: () = assert!(MIN_OUTPUT >= 3 * 2 + 1 + 258 + BEYOND);
 
 /// A match begins before the stream.
 pub(super) struct TooFar;
 
-/// Decodes symbols until the block ends, there are less than [`MIN_OUTPUT`] bytes of space or 8 of input, or something is
+/// Decodes symbols until the block ends, there are less than [`MIN_OUTPUT`] bytes of output space or 8 of input, or something is
 /// wrong: the next symbol has then not been consumed, except for a match that reaches too far. `at` becomes the end of the output.
 ///
 /// The next entry is looked up before the bits after it are there, so that it and these bits are loaded in parallel. The buffer

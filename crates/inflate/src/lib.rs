@@ -36,7 +36,7 @@
 
 // `Stream::read` (`stream.rs`) reads header, members and checksum, and gives the caller's slice to `Deflate::run` (`decoder.rs`)
 // in pieces. That uses the slice as its window; `History` has a copy of the 32 KiB before it. `block.rs` reads the header of a
-// block and `table.rs` makes its tables. `fast::run` decodes symbols while there are 8 bytes of input and 320 of space;
+// block and `table.rs` makes its tables. `fast::run` decodes symbols while there are 8 bytes of input and 320 of output space;
 // `decoder.rs` decodes the rest bit by bit. `ahead` runs the same code over 16-bit units, of which some stand for bytes that are
 // not yet known (`copy::Unit`). Tests compare it with miniz_oxide and zlib-rs on streams of `tests/generator.rs`.
 

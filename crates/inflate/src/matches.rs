@@ -6,9 +6,9 @@ use super::entry::{Distance, END_OF_BLOCK, LITLEN_BITS, Litlen};
 /// The lengths of codes that are considered, in bits: such a code fits the table together with another one.
 const CODES: std::ops::Range<usize> = 1..LITLEN_BITS;
 
-/// A symbol of a code.
+/// A symbol and its code.
 #[derive(Clone, Copy)]
-struct Symbol {
+struct Codeword {
     symbol: u16,
     /// The code, as its bits come: the first one lowest.
     code: usize,
@@ -18,7 +18,7 @@ struct Symbol {
 
 /// The numbers that a symbol stands for: lengths or distances.
 struct Numbers {
-    symbol: Symbol,
+    codeword: Codeword,
     minimum: u32,
     /// The number of bits after the code, which are added to the minimum.
     extra: usize,
@@ -41,12 +41,12 @@ pub(super) fn fill(table: &mut [Litlen; 1 << LITLEN_BITS], litlen: &Code, distan
     if !are_most(litlen) {
         return false;
     }
-    for symbol in symbols(litlen) {
-        let Some(lengths) = Numbers::of_length(symbol) else {
+    for codeword in codewords(litlen) {
+        let Some(lengths) = Numbers::of_length(codeword) else {
             continue;
         };
-        for symbol in symbols(distance) {
-            let Some(distances) = Numbers::of_distance(symbol) else {
+        for codeword in codewords(distance) {
+            let Some(distances) = Numbers::of_distance(codeword) else {
                 continue;
             };
             if lengths.width() + distances.width() <= LITLEN_BITS {
@@ -72,7 +72,7 @@ fn fill_matches(table: &mut [Litlen; 1 << LITLEN_BITS], lengths: &Numbers, dista
         }
         for distance in distances.all() {
             let entry = Litlen::of_match(length.value, distance.value, width as u32);
-            // The bits after the match are any.
+            // Every value of the bits after the match has this entry.
             let first = (distance.bits << lengths.width() | length.bits) & (table.len() - 1);
             for place in table[first..].iter_mut().step_by(1 << width) {
                 *place = entry;
@@ -98,14 +98,17 @@ fn are_most(litlen: &Code) -> bool {
 }
 
 /// The symbols of a code.
-fn symbols(code: &Code) -> impl Iterator<Item = Symbol> {
+fn codewords(code: &Code) -> impl Iterator<Item = Codeword> {
     CODES.flat_map(|bits| {
         let (symbols, codes) = code.symbols(bits);
-        symbols.iter().zip(codes).map(move |(symbol, code)| Symbol {
-            symbol: *symbol,
-            code: usize::from(*code),
-            bits,
-        })
+        symbols
+            .iter()
+            .zip(codes)
+            .map(move |(symbol, code)| Codeword {
+                symbol: *symbol,
+                code: usize::from(*code),
+                bits,
+            })
     })
 }
 
@@ -115,28 +118,28 @@ fn symbols(code: &Code) -> impl Iterator<Item = Symbol> {
 )]
 impl Numbers {
     /// `None` unless the symbol is a length.
-    fn of_length(symbol: Symbol) -> Option<Self> {
-        let entry = Litlen::new(symbol.symbol, 0);
-        if symbol.symbol <= END_OF_BLOCK || entry.is_other() {
+    fn of_length(codeword: Codeword) -> Option<Self> {
+        let entry = Litlen::new(codeword.symbol, 0);
+        if codeword.symbol <= END_OF_BLOCK || entry.is_other() {
             return None;
         }
         let (minimum, extra) = entry.lengths();
         Some(Self {
-            symbol,
+            codeword,
             minimum,
             extra: extra as usize,
         })
     }
 
     /// `None` for symbols that are not valid.
-    fn of_distance(symbol: Symbol) -> Option<Self> {
-        let entry = Distance::new(symbol.symbol, 0);
+    fn of_distance(codeword: Codeword) -> Option<Self> {
+        let entry = Distance::new(codeword.symbol, 0);
         if entry.is_other() {
             return None;
         }
         let (minimum, extra) = entry.distances();
         Some(Self {
-            symbol,
+            codeword,
             minimum,
             extra: extra as usize,
         })
@@ -144,13 +147,13 @@ impl Numbers {
 
     /// Returns the number of bits of the code and of the bits after it.
     fn width(&self) -> usize {
-        self.symbol.bits + self.extra
+        self.codeword.bits + self.extra
     }
 
     fn all(&self) -> impl Iterator<Item = Number> {
         (0..1 << self.extra).map(|more| Number {
             value: self.minimum + more,
-            bits: (more as usize) << self.symbol.bits | self.symbol.code,
+            bits: (more as usize) << self.codeword.bits | self.codeword.code,
         })
     }
 }

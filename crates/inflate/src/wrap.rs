@@ -99,7 +99,7 @@ fn compare_gzip(
     header: Option<&ErrorKind>,
     trailer: &[u8],
 ) -> Result<(), ErrorKind> {
-    let Some(([a, b, c, d], rest)) = trailer.split_first_chunk::<4>() else {
+    let Some((stored, rest)) = trailer.split_first_chunk() else {
         return Err(ErrorKind::Truncated);
     };
     let Some(stored_length) = rest.first_chunk() else {
@@ -108,7 +108,7 @@ fn compare_gzip(
     if let Some(kind) = header {
         return Err(kind.clone());
     }
-    compare(u32::from_le_bytes([*a, *b, *c, *d]), crc.clone().finalize())?;
+    compare(u32::from_le_bytes(*stored), crc.clone().finalize())?;
     if u32::from_le_bytes(*stored_length) != length {
         return Err(ErrorKind::Corrupt("another length in the gzip trailer"));
     }

@@ -287,7 +287,7 @@ impl Proxy {
 }
 
 impl Listed {
-    /// Adds the arrays of the triangles to a list. A difference has those of the first snapshot.
+    /// Adds the arrays of the triangles to a list. A difference has the same triangles as the first snapshot.
     fn add_triangles(&mut self, triangles: &Triangles, list: &mut Vec<Result<ArrayEntry>>) {
         self.material = triangles.material_scalar().unwrap_or(Scalar::U16);
         let mut arrays = vec![Which::TrianglePositions];
@@ -315,42 +315,48 @@ impl Listed {
     /// The entry of an array.
     fn entry(&self, which: Which) -> ArrayEntry {
         let address = which.address(self.snapshot.index());
-        let absent = no_array(FILE, &address);
-        let snapshot = self.snapshot.clone();
         match which {
-            Which::BoundingBox => self.entry_of(which, Encoding::Fields, move || {
-                match snapshot.bounding_box(&mut Scratch::default())? {
-                    Some(bounds) => Ok(Array::from_vec(vec![bounds.min, bounds.max])),
-                    None => Err(absent.clone()),
-                }
-            }),
-            Which::PointCloud => self.entry_of(which, Encoding::Fields, move || {
-                snapshot.point_cloud()?.ok_or_else(|| absent.clone())
-            }),
-            Which::Positions => self.vertices(which, MeshArray::Positions),
-            Which::Normals => self.vertices(which, MeshArray::Normals),
-            Which::MapChannel(channel) => self.vertices(which, MeshArray::MapChannel(channel)),
-            Which::TrianglePositions => self.of_triangles(which, |triangles| {
+            Which::BoundingBox => {
+                let absent = no_array(FILE, &address);
+                let snapshot = self.snapshot.clone();
+                self.entry_at(address, Encoding::Fields, move || {
+                    match snapshot.bounding_box(&mut Scratch::default())? {
+                        Some(bounds) => Ok(Array::from_vec(vec![bounds.min, bounds.max])),
+                        None => Err(absent.clone()),
+                    }
+                })
+            }
+            Which::PointCloud => {
+                let absent = no_array(FILE, &address);
+                let snapshot = self.snapshot.clone();
+                self.entry_at(address, Encoding::Fields, move || {
+                    snapshot.point_cloud()?.ok_or_else(|| absent.clone())
+                })
+            }
+            Which::Positions => self.vertices(address, MeshArray::Positions),
+            Which::Normals => self.vertices(address, MeshArray::Normals),
+            Which::MapChannel(channel) => self.vertices(address, MeshArray::MapChannel(channel)),
+            Which::TrianglePositions => self.of_triangles(address, |triangles| {
                 Some(Array::from_vec(triangles.positions()))
             }),
-            Which::TriangleNormals => {
-                self.of_triangles(which, |triangles| triangles.normals().map(Array::from_vec))
-            }
-            Which::TriangleMapChannel(channel) => self.of_triangles(which, move |triangles| {
+            Which::TriangleNormals => self.of_triangles(address, |triangles| {
+                triangles.normals().map(Array::from_vec)
+            }),
+            Which::TriangleMapChannel(channel) => self.of_triangles(address, move |triangles| {
                 triangles.texcoords(channel).map(Array::from_vec)
             }),
             Which::MaterialIds if self.material == Scalar::U32 => {
-                self.of_triangles(which, |triangles| {
+                self.of_triangles(address, |triangles| {
                     let ids = triangles.material_ids()?;
                     Some(Array::from_vec(ids.collect::<Vec<u32>>()))
                 })
             }
-            Which::MaterialIds => self.of_triangles(which, |triangles| {
+            Which::MaterialIds => self.of_triangles(address, |triangles| {
                 let ids = triangles.material_ids()?;
                 let narrow = ids.map(|id| u16::try_from(id).unwrap_or(u16::MAX));
                 Some(Array::from_vec(narrow.collect::<Vec<u16>>()))
             }),
-            Which::EdgeVisibility => self.of_triangles(which, |triangles| {
+            Which::EdgeVisibility => self.of_triangles(address, |triangles| {
                 let edges = triangles.edge_visibility()?;
                 Some(Array::from_vec(edges.collect::<Vec<u8>>()))
             }),
@@ -358,19 +364,18 @@ impl Listed {
     }
 
     /// The entry of an array in the bytes of the mesh.
-    fn entry_of<T: Element>(
+    fn entry_at<T: Element>(
         &self,
-        which: Which,
+        address: Address,
         encoding: Encoding,
         read: impl Fn() -> Result<Array<T>> + Send + Sync + 'static,
     ) -> ArrayEntry {
-        let address = which.address(self.snapshot.index());
         let codec = self.snapshot.stored.file.dialect.codec;
         ArrayEntry::new(address, self.mesh.clone(), read).stored_as(codec, encoding)
     }
 
     /// The entry of positions, normals or a map channel.
-    fn vertices(&self, which: Which, part: MeshArray) -> ArrayEntry {
+    fn vertices(&self, address: Address, part: MeshArray) -> ArrayEntry {
         let encoding = if self.is_complete {
             Encoding::Plain
         } else {
@@ -383,7 +388,7 @@ impl Listed {
             (Some(_), MeshArray::Triangles) | (None, _) => None,
         };
         let snapshot = self.snapshot.clone();
-        self.entry_of(which, encoding, move || match &decoded {
+        self.entry_at(address, encoding, move || match &decoded {
             Some(array) => Ok(array.clone()),
             None => snapshot.array(part),
         })
@@ -392,13 +397,13 @@ impl Listed {
     /// The entry of an array of the triangles, whose reading fails if they do not have it.
     fn of_triangles<T: Element>(
         &self,
-        which: Which,
+        address: Address,
         pick: impl Fn(&Triangles) -> Option<Array<T>> + Send + Sync + 'static,
     ) -> ArrayEntry {
-        let absent = no_array(FILE, &which.address(self.snapshot.index()));
+        let absent = no_array(FILE, &address);
         let snapshot = self.snapshot.clone();
         let decoded = self.values.triangles.clone();
-        self.entry_of(which, Encoding::Fields, move || {
+        self.entry_at(address, Encoding::Fields, move || {
             let triangles = match &decoded {
                 Some(triangles) => triangles.clone(),
                 None => snapshot.triangles()?,

@@ -478,17 +478,20 @@ impl<'a> Player<'a> {
             if let Some(end) = job.take() {
                 return end;
             }
-            let mut has_decoded_another = false;
-            for other in &self.window {
-                if other.run() {
-                    has_decoded_another = true;
-                    break;
-                }
-            }
-            if !has_decoded_another {
+            if !self.decode_one_ahead() {
                 job.wait();
             }
         }
+    }
+
+    /// Decodes the first snapshot of the window that no other thread has begun; returns `false` if there is none.
+    fn decode_one_ahead(&self) -> bool {
+        for job in &self.window {
+            if job.run() {
+                return true;
+            }
+        }
+        false
     }
 
     /// Drops what is decoded ahead, or is to be.

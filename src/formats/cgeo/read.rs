@@ -147,15 +147,10 @@ impl StoredSnapshot {
         }
         let mut decoders = Decoders::default();
         let mut sections = self.walk(source, &mut decoders)?;
-        loop {
-            let section = sections.next();
-            if section
-                .map_err(|error| self.place().locate(error))?
-                .is_none()
-            {
-                break;
-            }
-        }
+        while let Some(_section) = sections
+            .next()
+            .map_err(|error| self.place().locate(error))?
+        {}
         let end_tag = sections.position().saturating_add(4);
         Ok(end_tag.min(self.extent.end))
     }
@@ -202,20 +197,13 @@ impl StoredSnapshot {
         query: &Query,
         decoders: &mut Decoders,
     ) -> Result<Option<Section>> {
-        let mut before = query.skip;
         // The end of a section whose inflated size is stored is known when it has been inflated, which is done once.
         if self.file.dialect.size == SizeMeaning::Inflated || self.is_listed() {
-            for section in self.list(source, decoders)? {
-                if section.tag != query.tag {
-                    continue;
-                }
-                if before == 0 {
-                    return Ok(Some(section.clone()));
-                }
-                before = before.saturating_sub(1);
-            }
-            return Ok(None);
+            let list = self.list(source, decoders)?.iter();
+            let mut with_tag = list.filter(|section| section.tag == query.tag);
+            return Ok(with_tag.nth(query.skip).cloned());
         }
+        let mut before = query.skip;
         let mut sections = self.walk(source, decoders)?;
         loop {
             let section = sections.next();
@@ -439,7 +427,7 @@ impl StoredSnapshot {
             return FirstRead::Snapshot;
         }
         let Some(last) = last else {
-            return policy.first_read_of_counts();
+            return FirstRead::COUNTS;
         };
         if !policy.may_end_before(last) {
             return FirstRead::Snapshot;

@@ -11,9 +11,9 @@
 //! | file | microseconds | headers first, then the mesh in pieces of 256 KiB at least |
 //! | store (a reader of the caller) | milliseconds | one request for headers and mesh, a second one for the rest |
 //!
-//! `cargo bench --bench snapshot` pays for it: "a snapshot of 10 GiB, lazily" takes as long as one of 10 MiB, "open, positions of one
-//! difference" takes 0.73 times as long as inflating the bytes that it needs. `cargo bench --bench stream` plays 10 GB from a disk.
-//! `tests/parts.rs` counts the requests.
+//! `cargo bench --bench snapshot` pays for it, by its rows "a snapshot of 10 GiB, lazily" and "open, positions of one difference", and
+//! `cargo bench --bench stream`, which plays 10 GB from a disk; the last ratios are in `benches/README.md`. `tests/parts.rs` counts the
+//! requests.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,9 +35,6 @@ pub(super) const FAR: u64 = 8 << 20;
 
 /// The length before a stream, the header of zlib, and some bytes: fewer bytes of a section are read again with the rest.
 pub(super) const TOO_SHORT: u64 = 64;
-
-/// The counts of a mesh: enough for the tables of a deflate block, and a few bytes after them.
-const COUNTS: u64 = 1024;
 
 /// The cost of a request to a source that is not in memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -121,6 +118,11 @@ pub(super) enum FirstRead {
     Beginning(u64),
 }
 
+impl FirstRead {
+    /// The request for the counts of a mesh: enough for the tables of a deflate block, and a few bytes after them.
+    pub(super) const COUNTS: Self = Self::Beginning(1024);
+}
+
 /// The range that the headers of the sections are read with.
 pub(super) struct HeaderRead {
     pub(super) range: Range<u64>,
@@ -182,11 +184,6 @@ impl ReadPolicy<'_> {
         self.index > 0 && self.may_end_before(last)
     }
 
-    /// The first request for the counts of a mesh.
-    pub(super) fn first_read_of_counts(&self) -> FirstRead {
-        FirstRead::Beginning(COUNTS)
-    }
-
     /// The first request for an array of a mesh that can be read in part. The caller reads a file's snapshot at once if it is no
     /// longer than a piece.
     pub(super) fn first_read(&self, last: MeshArray) -> FirstRead {
@@ -204,7 +201,7 @@ impl ReadPolicy<'_> {
         }
         if self.dialect.codec == Codec::Stored {
             // The counts suffice: uncompressed arrays are read directly into their memory.
-            return FirstRead::Beginning(COUNTS);
+            return FirstRead::COUNTS;
         }
         FirstRead::Beginning(known.unwrap_or(0).max(PIECE))
     }

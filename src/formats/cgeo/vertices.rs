@@ -310,7 +310,7 @@ impl VertexWriter {
                 meter.count_read(&frame.read);
                 let charge = meter.take(frame.charged, "mesh of a snapshot");
                 charge
-                    .map_err(|error| snapshot.stored.place().locate(error))?
+                    .map_err(|error| snapshot.place().locate(error))?
                     .keep();
                 return Ok(index);
             }
@@ -440,7 +440,7 @@ impl VertexWriter {
                     Ok(true)
                 },
             );
-            written.map_err(|error| snapshot.stored.place().locate(error))?;
+            written.map_err(|error| snapshot.place().locate(error))?;
         }
         Ok(topology)
     }
@@ -454,7 +454,7 @@ impl Kept {
         material: Option<u32>,
         meter: &Meter,
     ) -> Result<Self> {
-        let located = |error| snapshot.stored.place().locate(error);
+        let located = |error| snapshot.place().locate(error);
         let charge = meter.take(mesh.remap_memory(), "vertices of a mesh");
         charge.map_err(located)?.keep();
         let remap = match material {

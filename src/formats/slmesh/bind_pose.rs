@@ -2,6 +2,7 @@
 
 use super::avatar::joint_parents;
 use super::skin::Skin;
+use crate::mesh::{cross, dot};
 
 /// Three rows of a matrix for column vectors; the fourth is 0, 0, 0, 1.
 type Rows = [[f64; 4]; 3];
@@ -199,14 +200,6 @@ fn rows(stored: &[f32; 16]) -> Rows {
 )]
 fn columns(&[[a, b, c, d], [e, f, g, h], [i, j, k, l]]: &Rows) -> [f32; 16] {
     [a, e, i, 0.0, b, f, j, 0.0, c, g, k, 0.0, d, h, l, 1.0].map(|number| number as f32)
-}
-
-fn dot([a, b, c]: [f64; 3], [x, y, z]: [f64; 3]) -> f64 {
-    a * x + b * y + c * z
-}
-
-fn cross([a, b, c]: [f64; 3], [x, y, z]: [f64; 3]) -> [f64; 3] {
-    [b * z - c * y, c * x - a * z, a * y - b * x]
 }
 
 /// The images of the axes x, y and z.

@@ -1,4 +1,4 @@
-//! Values of other packages, as JSON has them.
+//! Fields in JSON: ranges as pairs, counts as objects.
 
 use std::ops::Range;
 

@@ -42,16 +42,14 @@ impl Credit {
     /// Returns the time that one of `idle` idle helpers may spend next, and the number of bytes of the input that the thread in
     /// front decodes in it, at least `min`. `None` if the credit is used up.
     pub(super) fn share(&self, idle: usize, min: usize) -> Option<(Duration, usize)> {
-        /// Three tenths of the needed work may be lost.
-        const LOST: u32 = 3;
-        const OF_NEEDED: u32 = 10;
         let idle = u32::try_from(idle).unwrap_or(u32::MAX).max(1);
         let left = self
             .proven
             .saturating_sub(self.open)
             .saturating_sub(self.lost);
         let needed = self.time_of(min);
-        let is_trusted = self.lost.saturating_mul(OF_NEEDED) <= self.proven.saturating_mul(LOST);
+        // At most three tenths of the needed work may be lost.
+        let is_trusted = self.lost.saturating_mul(10) <= self.proven.saturating_mul(3);
         if !is_trusted || needed > left || left.is_zero() {
             return None;
         }

@@ -7,7 +7,8 @@ use crate::entry::END_OF_BLOCK;
 
 /// Finds the first position, in these bytes of the input, at which a dynamic block may begin that is not the last one.
 ///
-/// Few other positions look like one, because the codes of a header must be complete. Returns `None` if there is no such position, or if `is_over` returns `true` at a byte.
+/// Few other positions look like one, because the codes of a header must be complete. Returns `None` if these bytes have none, or if
+/// `is_over` returns `true` at a byte.
 pub(super) fn find(
     input: &[u8],
     from: usize,
@@ -30,9 +31,9 @@ pub(super) fn find(
         }
         work = work.saturating_add(1);
         let word = u64::from_le_bytes(*input.get(byte..)?.first_chunk()?);
-        let mut candidates = candidates(word) & ((1 << (8 * STEP)) - 1);
-        while candidates != 0 {
-            let bit = candidates.trailing_zeros();
+        let mut left = candidates(word) & ((1 << (8 * STEP)) - 1);
+        while left != 0 {
+            let bit = left.trailing_zeros();
             let position = Position {
                 byte: byte.saturating_add((bit / 8) as usize),
                 bit: bit % 8,
@@ -44,7 +45,7 @@ pub(super) fn find(
                 work = work.saturating_add(HEADER);
             }
             // Clears the lowest candidate.
-            candidates &= candidates.wrapping_sub(1);
+            left &= left.wrapping_sub(1);
         }
     }
     None

@@ -264,44 +264,31 @@ impl Decoding<'_> {
         let Some(units) = memory.marked() else { return };
         let mut piece = Piece::after(UNKNOWN..=Marked::MAX, units);
         // Marked pieces, until no byte that a match can refer to is unknown.
-        let first_known = loop {
+        let mut piece = loop {
             let state = self.fill(&mut piece, marked.len());
-            let is_known = piece.last().iter().all(|unit| *unit < 1 << 8);
+            marked.push(piece);
+            let Some(filled) = marked.last() else { return };
             if state == State::IsOver {
-                marked.push(piece);
                 return;
             }
-            if is_known {
-                let Some(units) = memory.known() else {
-                    marked.push(piece);
-                    return;
-                };
-                let last = piece.last().iter();
+            let last = filled.last().iter();
+            if last.clone().all(|unit| *unit < 1 << 8) {
+                let Some(units) = memory.known() else { return };
                 let bytes = last.map(|unit| u8::try_from(*unit).unwrap_or(0));
-                let first_known = Piece::after(bytes, units);
-                marked.push(piece);
-                break first_known;
+                break Piece::after(bytes, units);
             }
-            let Some(units) = memory.marked() else {
-                marked.push(piece);
-                return;
-            };
-            let next = Piece::after(piece.last().iter().copied(), units);
-            marked.push(std::mem::replace(&mut piece, next));
+            let Some(units) = memory.marked() else { return };
+            piece = Piece::after(last.copied(), units);
         };
-        let mut piece = first_known;
         loop {
             let state = self.fill(&mut piece, marked.len().saturating_add(known.len()));
+            known.push(piece);
+            let Some(filled) = known.last() else { return };
             if state == State::IsOver {
-                known.push(piece);
                 return;
             }
-            let Some(units) = memory.known() else {
-                known.push(piece);
-                return;
-            };
-            let next = Piece::after(piece.last().iter().copied(), units);
-            known.push(std::mem::replace(&mut piece, next));
+            let Some(units) = memory.known() else { return };
+            piece = Piece::after(filled.last().iter().copied(), units);
         }
     }
 

@@ -251,7 +251,12 @@ impl Triangles {
     /// map channels.
     pub fn stream_into(&self, stream: usize, out: &mut Vec<[u32; 3]>) {
         out.clear();
-        out.extend(self.records().map(|record| triple(record, stream)));
+        out.extend(self.iter_stream(stream));
+    }
+
+    /// The indices of one kind of all corners, as in [`stream_into`](Self::stream_into), without a copy.
+    pub fn iter_stream(&self, stream: usize) -> impl ExactSizeIterator<Item = [u32; 3]> + '_ {
+        self.records().map(move |record| triple(record, stream))
     }
 
     /// The indices of one kind, as in [`stream_into`](Self::stream_into), corner by corner.
@@ -291,9 +296,7 @@ impl Triangles {
     }
 
     fn stream(&self, stream: usize) -> Vec<[u32; 3]> {
-        self.records()
-            .map(|record| triple(record, stream))
-            .collect()
+        self.iter_stream(stream).collect()
     }
 
     /// The material IDs of all triangles; `None` if the records have no material IDs.

@@ -1,0 +1,241 @@
+//! Animations of joints.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use meshmap::Meter;
+use meshmap::iqm::{Anim, Model, Trs};
+
+use crate::error::{Error, Result};
+use crate::hierarchy::Hierarchy;
+
+/// An animation of the joints of a [`Skeleton`](crate::Skeleton).
+#[derive(Clone)]
+pub struct Clip {
+    model: Model,
+    anim: Anim,
+    /// The number of the animation in its model.
+    index: usize,
+    hierarchy: Arc<Hierarchy>,
+    /// `true` if all frames are the same, because they store nothing.
+    is_constant: bool,
+    meter: Arc<Meter<'static>>,
+}
+
+/// Something that happens at a time of a clip, such as a footstep.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Event {
+    /// The time in seconds from the first frame.
+    pub seconds: f32,
+    /// The number of what happens, which a game defines.
+    pub code: u32,
+    /// The data of what happens.
+    pub data: meshmap::Text,
+}
+
+/// The parts that the clips of one model share.
+pub(crate) struct ClipSource {
+    model: Model,
+    hierarchy: Arc<Hierarchy>,
+    is_constant: bool,
+    meter: Arc<Meter<'static>>,
+}
+
+impl ClipSource {
+    pub(crate) fn of(model: &Model, meter: &Arc<Meter<'static>>) -> Self {
+        Self {
+            model: model.clone(),
+            hierarchy: Arc::new(Hierarchy::of(model)),
+            is_constant: model.poses().all(|pose| pose.channelmask == 0),
+            meter: Arc::clone(meter),
+        }
+    }
+
+    pub(crate) fn clip(&self, index: usize, anim: Anim) -> Clip {
+        Clip {
+            model: self.model.clone(),
+            anim,
+            index,
+            hierarchy: Arc::clone(&self.hierarchy),
+            is_constant: self.is_constant,
+            meter: Arc::clone(&self.meter),
+        }
+    }
+}
+
+impl Clip {
+    /// The name, with U+FFFD in place of invalid UTF-8.
+    #[must_use]
+    pub fn name(&self) -> Cow<'_, str> {
+        self.anim.name.to_string_lossy()
+    }
+
+    /// The animation as it is stored.
+    #[must_use]
+    pub fn anim(&self) -> &Anim {
+        &self.anim
+    }
+
+    /// The frames per second: the stored rate, or [`Format::USUAL_RATE`](meshmap::Format::USUAL_RATE).
+    #[must_use]
+    pub fn rate(&self) -> f32 {
+        self.anim.rate()
+    }
+
+    /// `false` if the file stores no rate, or one that cannot be used.
+    #[must_use]
+    #[expect(clippy::float_cmp, reason = "the same number, or another one")]
+    pub fn is_rate_stored(&self) -> bool {
+        self.anim.rate() == self.anim.framerate
+    }
+
+    /// `true` if the first frame follows the last one.
+    #[must_use]
+    pub fn repeats(&self) -> bool {
+        self.anim.is_loop()
+    }
+
+    /// The number of frames, of which each may be [sampled](Self::sample).
+    #[must_use]
+    pub fn frame_count(&self) -> usize {
+        self.anim.frames().len()
+    }
+
+    /// The number of joints.
+    #[must_use]
+    pub fn joint_count(&self) -> usize {
+        self.model.frames().pose_count()
+    }
+
+    /// The events of the animation, in the order of the file.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Model::fte_events`].
+    pub fn events(&self) -> Result<Vec<Event>> {
+        let mut events = Vec::new();
+        for event in self.model.fte_events()?.unwrap_or_default() {
+            if usize::try_from(event.anim) == Ok(self.index) {
+                events.push(Event {
+                    seconds: event.timestamp,
+                    code: event.evcode,
+                    data: event.evdata,
+                });
+            }
+        }
+        Ok(events)
+    }
+
+    /// The matrix of each joint in the model's space in a frame, columns one after another. Frames are counted from the first of the
+    /// clip.
+    ///
+    /// A vertex `v` in the bind pose moves to the sum of `weight * sample[joint] * inverse_bind[joint] * v` over its
+    /// [influences](crate::Shape::influences); the joint after the last one, for vertices without weights, is the identity.
+    /// [`Skeleton::pose`](crate::Skeleton::pose) makes a [`Pose`](crate::Pose) of the matrices, which does so. They are right for every
+    /// file, also if poses have other parents than joints.
+    ///
+    /// # Errors
+    ///
+    /// [`NoFrame`](crate::Error::NoFrame) if the clip does not have the frame, and the errors of reading.
+    pub fn sample(&self, frame: u32) -> Result<Vec<[f64; 16]>> {
+        let count = self.anim.num_frames;
+        if frame >= count {
+            return Err(Error::NoFrame { frame, count });
+        }
+        let mut poses = vec![Trs::default(); self.joint_count()];
+        let frame = self.anim.first_frame.saturating_add(frame);
+        self.model.frames().read_frame_into(frame, &mut poses)?;
+        for pose in &mut poses {
+            *pose = pose.normalized();
+        }
+        Ok(self.hierarchy.places(&poses))
+    }
+
+    /// `true` if poses are stored relative to other parents than the joints have.
+    #[must_use]
+    pub fn is_rebased(&self) -> bool {
+        self.hierarchy.differs()
+    }
+
+    /// `true` if a key of the first frame comes after the last one: programs repeat an animation from its last key.
+    fn closes(&self) -> bool {
+        self.anim.is_loop() && self.anim.num_frames > 1
+    }
+
+    /// The length in frames, with the key that closes a clip that repeats.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.frame_count()
+            .saturating_add(usize::from(self.closes()))
+    }
+
+    /// The number of keys: all frames, and the first one once more if the clip repeats; of constant frames the first and the last.
+    #[must_use]
+    pub fn key_count(&self) -> usize {
+        if self.is_constant {
+            self.length().min(2)
+        } else {
+            self.length()
+        }
+    }
+
+    /// The time of each [key](Self::key_count) in frames, from the first. The last key of a clip that repeats is the first frame once more,
+    /// at the time [`frame_count`](Self::frame_count).
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "there are fewer frames than that"
+    )]
+    pub fn key_frames(&self) -> impl Iterator<Item = f64> {
+        let last = self.length().saturating_sub(1);
+        let is_constant = self.is_constant;
+        (0..self.key_count()).map(move |key| {
+            let frame = if is_constant && key > 0 { last } else { key };
+            frame as f64
+        })
+    }
+
+    /// The transform of each joint relative to its parent, for each [key](Self::key_count): key by key.
+    ///
+    /// # Errors
+    ///
+    /// [`Sheared`](crate::Error::Sheared) if poses have other parents than joints, and no such transform exists;
+    /// [`LimitExceeded`](meshmap::ErrorKind::LimitExceeded) if they take more memory than the limits allow; and the errors of reading.
+    pub fn local_keys(&self) -> Result<Vec<Trs>> {
+        let joints = self.joint_count();
+        let mut range = self.anim.frames();
+        if self.is_constant {
+            range.end = range.end.min(range.start.saturating_add(2));
+        }
+        let count = range.len().saturating_mul(joints);
+        let closing = if self.closes() && !self.is_constant {
+            joints
+        } else {
+            0
+        };
+        let capacity = count.saturating_add(closing);
+        let bytes = (capacity as u64).saturating_mul(size_of::<Trs>() as u64);
+        let _charge = self.meter.take(bytes, "poses of an animation")?;
+        let mut poses = Vec::with_capacity(capacity);
+        poses.resize(count, Trs::default());
+        self.model.frames().read_range_into(range, &mut poses)?;
+        for pose in &mut poses {
+            *pose = pose.normalized();
+        }
+        if self.is_rebased() && joints > 0 {
+            for frame in poses.chunks_exact_mut(joints) {
+                self.hierarchy.rebase(frame)?;
+            }
+        }
+        poses.extend_from_within(..closing);
+        Ok(poses)
+    }
+}
+
+impl std::fmt::Debug for Clip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Clip")
+            .field("anim", &self.anim)
+            .finish_non_exhaustive()
+    }
+}

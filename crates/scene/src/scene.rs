@@ -1,0 +1,431 @@
+//! All of a file that is drawn, and what its numbers mean.
+
+use std::sync::{Arc, OnceLock};
+
+use meshmap::{
+    Axis, Charge, Conventions, Format, MeshFile, MeshView, Meter, Role, Semantic, Text, Winding,
+};
+
+use crate::clip::Clip;
+use crate::error::Result;
+use crate::matrix::IDENTITY;
+use crate::options::SceneOptions;
+use crate::pose::Pose;
+use crate::remark::Remark;
+use crate::shape::Shape;
+use crate::skeleton::Skeleton;
+use crate::snapshots::Snapshots;
+use crate::unit::Unit;
+use crate::vector::is_degenerate;
+use crate::{iqm, select, slmesh, snapshots};
+
+/// The look of a file: shapes, what moves them, and what their numbers mean.
+///
+/// Making it reads headers and tables, and the indices of the meshes that are asked for: no attribute is decoded. The memory that it keeps
+/// is limited by the [`Limits`](meshmap::Limits) with which the file was opened.
+pub struct Scene {
+    format: Format,
+    unit: Unit,
+    shapes: Vec<Shape>,
+    are_points: bool,
+    pose: Option<Pose>,
+    rig: Rig,
+    bones: Vec<[[f32; 3]; 2]>,
+    has_animations: bool,
+    further_images: Vec<Text>,
+    remarks: Vec<Remark>,
+    animation: Option<String>,
+    runs_against_normals: OnceLock<bool>,
+    meter: Arc<Meter<'static>>,
+    /// The memory of the shapes.
+    charge: Charge<'static>,
+}
+
+/// The joints that vertices follow.
+enum Rig {
+    None,
+    Skeleton(iqm::Rig),
+    Skin(slmesh::Joints),
+}
+
+/// The joints of a scene, as its tables count them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Joints {
+    /// There are none, or vertices stand in a frame.
+    None,
+    /// Joints that animations move.
+    Skeleton {
+        /// The number of joints.
+        joints: usize,
+        /// The number of animations of the file.
+        clips: usize,
+    },
+    /// Joints to which a mesh is bound, and which the file does not move.
+    Skin {
+        /// The number of joints; 0 if they cannot be read.
+        joints: usize,
+    },
+}
+
+impl Scene {
+    /// The scene of these parts of a file.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of reading, and an error if the frame or an animation of the options does not fit the file.
+    pub fn new(file: &MeshFile, options: &SceneOptions) -> Result<Self> {
+        let stored = file.source().len().ok().flatten().unwrap_or_default();
+        let meter = Arc::new(Meter::new(file.limits(), stored));
+        let mut scene = Self {
+            format: file.format(),
+            unit: Unit::Metres,
+            shapes: Vec::new(),
+            are_points: false,
+            pose: None,
+            rig: Rig::None,
+            bones: Vec::new(),
+            has_animations: false,
+            further_images: Vec::new(),
+            remarks: Vec::new(),
+            animation: options.animation.clone(),
+            runs_against_normals: OnceLock::new(),
+            charge: Charge::shared(&meter),
+            meter,
+        };
+        match file {
+            MeshFile::CGeo(proxy) => {
+                scene.unit = snapshots::unit(proxy);
+                scene.add_snapshots(file, proxy, options)?;
+                return Ok(scene);
+            }
+            MeshFile::Iqm(model) => scene.add_rig(model, options)?,
+            MeshFile::SlMesh(asset) => {
+                scene.pose = slmesh::bind_shape(asset, &mut scene.remarks)?;
+                scene.rig = slmesh::Joints::of(asset).map_or(Rig::None, Rig::Skin);
+            }
+            MeshFile::OpenCtm(bodies) => {
+                for mesh in bodies.meshes() {
+                    let further = mesh.uv_maps().skip(1).map(|map| map.file());
+                    let named = further.filter(|name| !name.as_bytes().is_empty());
+                    scene.further_images.extend(named);
+                }
+            }
+            _ => {}
+        }
+        scene.add_meshes(file, options)?;
+        Ok(scene)
+    }
+
+    /// The number of triangles of the meshes that a scene of these options has, as far as it is listed before they are read: to refuse a
+    /// file of which many meshes share their triangles. The blocks of a Second Life mesh are inflated.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of reading.
+    pub fn listed_triangles(file: &MeshFile, options: &SceneOptions) -> Result<u64> {
+        if !options.meshes.is_empty() || file.as_cgeo().is_some() {
+            return Ok(0);
+        }
+        let levels = match file.as_slmesh() {
+            Some(asset) => slmesh::levels(asset, options.levels, &mut Vec::new()),
+            None => options.levels,
+        };
+        let mut sum: u64 = 0;
+        for listed in select::default_meshes(file, levels)? {
+            sum = sum.saturating_add(listed.triangles.unwrap_or_default());
+        }
+        Ok(sum)
+    }
+
+    fn add_snapshots(
+        &mut self,
+        file: &MeshFile,
+        proxy: &meshmap::cgeo::Proxy,
+        options: &SceneOptions,
+    ) -> Result<()> {
+        let mut groups = Vec::new();
+        if options.meshes.is_empty() {
+            let count = proxy.snapshot_count();
+            let all = || (0..count).collect();
+            let mut numbers = options.snapshots.clone().unwrap_or_else(all);
+            numbers.sort_unstable();
+            numbers.dedup();
+            if let Some(number) = numbers.last().copied().filter(|last| *last >= count) {
+                // Fails, and says how many there are.
+                proxy.snapshot(number)?;
+            }
+            groups.push(numbers);
+        }
+        for role in select::roles_of_addresses(file, options)? {
+            if let Role::Snapshot { index, .. } = role {
+                groups.push(vec![usize::try_from(index).unwrap_or(usize::MAX)]);
+            }
+        }
+        let name = snapshots::object_name(proxy);
+        let mut have_triangles = false;
+        for numbers in groups {
+            let Some(snapshots) = Snapshots::new(proxy, &name, numbers) else {
+                continue;
+            };
+            let are_points = snapshots.are_points(options.drops_degenerate, &mut self.remarks)?;
+            have_triangles |= !are_points;
+            self.shapes.push(Shape::of_snapshots(snapshots));
+        }
+        self.are_points = !have_triangles && !self.shapes.is_empty();
+        Ok(())
+    }
+
+    fn add_rig(&mut self, model: &meshmap::iqm::Model, options: &SceneOptions) -> Result<()> {
+        if let Some(frame) = &options.frame
+            && model.meshes().len() > 0
+        {
+            self.pose = Some(Pose::of_frame(model, frame)?);
+        }
+        self.has_animations = model.anims().len() > 0;
+        let rig = iqm::Rig::new(model, options)?;
+        if options.frame.is_some() {
+            if rig.joint_count() > 0 {
+                self.remarks.push(Remark::PosedJoints(rig.joint_count()));
+            }
+            if rig.clip_count() > 0 {
+                self.remarks.push(Remark::PosedClips(rig.clip_count()));
+            }
+        } else if rig.moves() {
+            self.rig = Rig::Skeleton(rig);
+        }
+        let frame = options.frame.as_ref().map(|frame| frame.index);
+        self.bones = iqm::bones(model, frame, &self.meter)?;
+        Ok(())
+    }
+
+    fn add_meshes(&mut self, file: &MeshFile, options: &SceneOptions) -> Result<()> {
+        if options.meshes.is_empty() {
+            let levels = match file.as_slmesh() {
+                Some(asset) => slmesh::levels(asset, options.levels, &mut self.remarks),
+                None => options.levels,
+            };
+            for listed in select::default_meshes(file, levels)? {
+                self.add_mesh(file.mesh(&listed.address)?)?;
+            }
+        } else {
+            for view in select::views_of_addresses(file, options)? {
+                self.add_mesh(view)?;
+            }
+        }
+        if file.as_slmesh().is_some() {
+            slmesh::name_faces(&mut self.shapes);
+        }
+        let is_cloud = |view: &MeshView| {
+            let drops_all =
+                || options.drops_degenerate && view.indices().triangles().all(is_degenerate);
+            view.is_point_cloud() || drops_all()
+        };
+        let views = || self.shapes.iter().filter_map(Shape::mesh);
+        if views().all(is_cloud) {
+            self.shapes.retain(|shape| {
+                let view = shape.mesh();
+                view.is_some_and(|view| view.vertex_count() > 0)
+            });
+            self.are_points = !self.shapes.is_empty();
+        }
+        Ok(())
+    }
+
+    /// Adds a mesh, unless it has no positions, which is a remark.
+    fn add_mesh(&mut self, view: MeshView) -> Result<()> {
+        /// A view without what it shares with the file.
+        const OWN: u64 = 1 << 10;
+        if !view.has(&Semantic::Position) {
+            self.remarks
+                .push(Remark::NoPositions(view.address().clone()));
+            return Ok(());
+        }
+        let names = view.name().len() + view.material().map_or(0, str::len);
+        let triangles = view.triangle_count() as u64;
+        let bytes = OWN + names as u64 + triangles.saturating_mul(12);
+        self.charge.grow(bytes, "views of all meshes")?;
+        self.shapes.push(Shape::of_mesh(view));
+        Ok(())
+    }
+
+    /// The format of the file, for reports.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The axes, the winding and the texture origin of the format, as far as it has them.
+    #[must_use]
+    pub fn conventions(&self) -> Conventions {
+        self.format.conventions()
+    }
+
+    /// The axis that points up in the format or, if it has none, in the programs that usually write it.
+    #[must_use]
+    pub fn up(&self) -> Axis {
+        self.conventions()
+            .up
+            .unwrap_or_else(|| self.format.usual_up())
+    }
+
+    /// The meaning of a length of 1.
+    #[must_use]
+    pub fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// The transform that makes the numbers of the scene upright and metres: Y points up. Columns one after another. A scene that does not
+    /// know its unit keeps its size.
+    #[must_use]
+    pub fn upright(&self) -> [f64; 16] {
+        let scale = self.unit.metres().unwrap_or(1.0);
+        let mut matrix = IDENTITY;
+        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        for (column, axis) in matrix.chunks_exact_mut(4).zip(axes) {
+            let turned: [f64; 3] = self.up().rotate_to(Axis::Y, axis);
+            for (number, turned) in column.iter_mut().zip(turned) {
+                *number = turned * scale;
+            }
+        }
+        matrix
+    }
+
+    /// The shapes that are drawn, in the order of the file.
+    #[must_use]
+    pub fn shapes(&self) -> &[Shape] {
+        &self.shapes
+    }
+
+    /// `true` if the vertices of all shapes are points: no triangle is drawn.
+    #[must_use]
+    pub fn are_points(&self) -> bool {
+        self.are_points
+    }
+
+    /// `true` if nothing has vertices.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shapes.is_empty()
+    }
+
+    /// The transform of vertices that follow joints, if stored positions are not in the bind pose, or a frame is asked for.
+    #[must_use]
+    pub fn pose(&self) -> Option<&Pose> {
+        self.pose.as_ref()
+    }
+
+    /// The joints, as the tables of the file count them.
+    #[must_use]
+    pub fn joints(&self) -> Joints {
+        match &self.rig {
+            Rig::None => Joints::None,
+            Rig::Skeleton(rig) => Joints::Skeleton {
+                joints: rig.joint_count(),
+                clips: rig.clip_count(),
+            },
+            Rig::Skin(joints) => Joints::Skin {
+                joints: joints.joint_count(),
+            },
+        }
+    }
+
+    /// The skeleton; `None` if there are no joints, if vertices stand in a [frame](SceneOptions::frame), or if joints cannot be used, which
+    /// adds to `remarks`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of reading.
+    pub fn skeleton(&self, remarks: &mut Vec<Remark>) -> Result<Option<Skeleton>> {
+        match &self.rig {
+            Rig::None => Ok(None),
+            Rig::Skeleton(rig) => rig.skeleton(remarks),
+            Rig::Skin(joints) => joints.skeleton(remarks),
+        }
+    }
+
+    /// The animations for a [skeleton](Self::skeleton) of this many joints: the file's own, then the added ones. An animation that
+    /// cannot be played adds to `remarks`.
+    #[must_use]
+    pub fn clips(&self, joints: usize, remarks: &mut Vec<Remark>) -> Vec<Clip> {
+        match &self.rig {
+            Rig::Skeleton(rig) => {
+                rig.clips(joints, self.animation.as_deref(), &self.meter, remarks)
+            }
+            Rig::None | Rig::Skin(_) => Vec::new(),
+        }
+    }
+
+    /// `true` if the [animations](SceneOptions::animations) of other files can be added to a file of this format.
+    #[must_use]
+    pub fn takes_animations(&self) -> bool {
+        self.format == Format::Iqm
+    }
+
+    /// `true` if the file has animations, which another file may need.
+    #[must_use]
+    pub fn has_animations(&self) -> bool {
+        self.has_animations
+    }
+
+    /// The joints of a file without meshes: the places of each and of its parent. Joints that stand in one place are one.
+    #[must_use]
+    pub fn bones(&self) -> &[[[f32; 3]; 2]] {
+        &self.bones
+    }
+
+    /// `true` if there are joints and no meshes.
+    #[must_use]
+    pub fn has_only_joints(&self) -> bool {
+        self.is_empty() && !self.bones.is_empty() && !matches!(self.rig, Rig::None)
+    }
+
+    /// The images that the file names for other texture coordinates than the first.
+    #[must_use]
+    pub fn further_images(&self) -> &[Text] {
+        &self.further_images
+    }
+
+    /// Parts of the file that are not in the scene, or not as the file has them.
+    #[must_use]
+    pub fn remarks(&self) -> &[Remark] {
+        &self.remarks
+    }
+
+    /// `true` if most normals of the first shape that has some point away from the fronts of its triangles, by the winding of the format:
+    /// see [`MeshView::runs_against_normals`]. Reads this shape once.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the first snapshot does not exist. Damage counts as `false`, because reading the mesh reports it.
+    pub fn runs_against_normals(&self) -> Result<bool> {
+        if let Some(known) = self.runs_against_normals.get() {
+            return Ok(*known);
+        }
+        let mut against = false;
+        for shape in &self.shapes {
+            if let Some(verdict) = shape.runs_against_normals(self.front_face())? {
+                against = verdict;
+                break;
+            }
+        }
+        Ok(*self.runs_against_normals.get_or_init(|| against))
+    }
+
+    fn front_face(&self) -> Winding {
+        self.conventions()
+            .front_face
+            .unwrap_or(Winding::CounterClockwise)
+    }
+
+    /// `true` if the corners of triangles have to be reversed, so that the winding of front faces is this one: by the conventions of the
+    /// format, and by the [normals](Self::runs_against_normals) as they are stored. Without normals, the conventions decide.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`runs_against_normals`](Self::runs_against_normals).
+    pub fn turns_triangles(&self, front_face: Winding) -> Result<bool> {
+        let against = !self.are_points && self.runs_against_normals()?;
+        Ok((front_face != self.front_face()) != against)
+    }
+}

@@ -1,0 +1,78 @@
+//! The meshes of a file that are asked for.
+
+use meshmap::{Address, ErrorKind, MeshEntry, MeshFile, MeshView, Role};
+
+use crate::error::Result;
+use crate::options::{Levels, SceneOptions};
+
+/// A mesh that is listed, without its name: thousands of meshes may have one long name.
+pub(crate) struct Listed {
+    pub(crate) address: Address,
+    /// The number of triangles, if it is listed as well.
+    pub(crate) triangles: Option<u64>,
+}
+
+/// The meshes that are drawn by default, in the order of the file.
+pub(crate) fn default_meshes(file: &MeshFile, levels: Levels) -> Result<Vec<Listed>> {
+    let mut listed = Vec::new();
+    for entry in file.meshes_where(move |role| levels.contains(role))? {
+        listed.push(Listed {
+            triangles: entry.counts.map(|counts| counts.triangles),
+            address: entry.address,
+        });
+    }
+    Ok(listed)
+}
+
+/// The roles of the meshes at the addresses, in the order of these: of formats whose meshes are listed without reading them.
+pub(crate) fn roles_of_addresses(file: &MeshFile, options: &SceneOptions) -> Result<Vec<Role>> {
+    let mut roles = Vec::new();
+    for address in &options.meshes {
+        let before = roles.len();
+        for entry in file.meshes()? {
+            if is_meant(&entry, address) {
+                roles.push(entry.role);
+            }
+        }
+        if roles.len() == before {
+            // Fails, and says what there is.
+            file.mesh(address)?;
+        }
+    }
+    Ok(roles)
+}
+
+/// `true` if an address names a mesh, a part that contains it, or a part of it.
+fn is_meant(entry: &MeshEntry, address: &Address) -> bool {
+    let mesh = entry.address.segments();
+    let part = address.segments();
+    mesh.starts_with(part) || part.starts_with(mesh)
+}
+
+/// The meshes at the addresses, in the order of these.
+pub(crate) fn views_of_addresses(file: &MeshFile, options: &SceneOptions) -> Result<Vec<MeshView>> {
+    let mut views = Vec::new();
+    for address in &options.meshes {
+        views.extend(views_at(file, address)?);
+    }
+    Ok(views)
+}
+
+/// The mesh at an address, the meshes that a part contains, or the mesh that a part belongs to.
+fn views_at(file: &MeshFile, address: &Address) -> Result<Vec<MeshView>> {
+    let error = match file.mesh(address) {
+        Ok(view) => return Ok(vec![view]),
+        Err(error) if error.kind() == ErrorKind::OutOfRange => error,
+        Err(error) => return Err(error.into()),
+    };
+    let mut views = Vec::new();
+    for entry in file.meshes()? {
+        if is_meant(&entry, address) {
+            views.push(file.mesh(&entry.address)?);
+        }
+    }
+    if views.is_empty() {
+        return Err(error.into());
+    }
+    Ok(views)
+}

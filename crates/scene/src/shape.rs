@@ -1,0 +1,401 @@
+//! Shapes: a mesh, or one object through time.
+
+use std::sync::Arc;
+
+use meshmap::cgeo::{self, TopologyId};
+use meshmap::{Address, AttributeInfo, Influences, MeshView, Role, Scratch, Semantic, Winding};
+
+use crate::error::{Error, Result};
+use crate::material::Material;
+use crate::snapshots::Snapshots;
+use crate::stream::{Buffer, Parts};
+
+/// Something that is drawn: a mesh, a face of a level of detail, or one object through time.
+///
+/// It has one form for all formats: see [`Buffer`]. A shape that stands still has one key; an object through time has a key for each
+/// snapshot.
+#[derive(Clone)]
+pub struct Shape {
+    geometry: Geometry,
+    face: Option<Face>,
+}
+
+/// A face of an object, which may be one of its levels of detail.
+#[derive(Clone)]
+pub(crate) struct Face {
+    /// The number of the object.
+    pub(crate) object: usize,
+    pub(crate) name: String,
+    /// The name of the material.
+    pub(crate) material: String,
+}
+
+#[derive(Clone)]
+enum Geometry {
+    Mesh(Arc<MeshView>),
+    Snapshots(Snapshots),
+}
+
+/// The numbers of elements of a shape at a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ShapeCounts {
+    /// Positions.
+    pub positions: usize,
+    /// Triangles.
+    pub triangles: usize,
+}
+
+impl Shape {
+    pub(crate) fn of_mesh(view: MeshView) -> Self {
+        Self {
+            geometry: Geometry::Mesh(Arc::new(view)),
+            face: None,
+        }
+    }
+
+    pub(crate) fn of_snapshots(snapshots: Snapshots) -> Self {
+        Self {
+            geometry: Geometry::Snapshots(snapshots),
+            face: None,
+        }
+    }
+
+    pub(crate) fn set_face(&mut self, face: Face) {
+        self.face = Some(face);
+    }
+
+    /// The name; empty if the file stores none. Faces of Second Life meshes have the names `face_0`, `face_0_lod1` and so on.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match (&self.face, &self.geometry) {
+            (Some(face), _) => &face.name,
+            (None, Geometry::Mesh(view)) => view.name(),
+            (None, Geometry::Snapshots(snapshots)) => snapshots.name(),
+        }
+    }
+
+    /// The address of the mesh, or of the first snapshot.
+    #[must_use]
+    pub fn address(&self) -> Address {
+        self.address_at(0)
+    }
+
+    /// The purpose of the mesh, which has the level of detail.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        match &self.geometry {
+            Geometry::Mesh(view) => view.role(),
+            Geometry::Snapshots(_) => Role::Snapshot {
+                index: self.number_of(0) as u64,
+                seconds: None,
+            },
+        }
+    }
+
+    /// The number of the object that the shape is a level of detail of. The first shape of an object is its finest level.
+    #[must_use]
+    pub fn object(&self) -> Option<usize> {
+        self.face.as_ref().map(|face| face.object)
+    }
+
+    /// The material of all triangles. Without one, triangles may have [numbers](Buffer::material_ids).
+    #[must_use]
+    pub fn material(&self) -> Option<Material<'_>> {
+        let image = self.mesh().and_then(MeshView::texture);
+        let name = match &self.face {
+            Some(face) => &face.material,
+            None => image?,
+        };
+        Some(Material { name, image })
+    }
+
+    /// The number of keys: 1 for a shape that stands still.
+    #[must_use]
+    pub fn key_count(&self) -> usize {
+        match &self.geometry {
+            Geometry::Mesh(_) => 1,
+            Geometry::Snapshots(snapshots) => snapshots.numbers().len(),
+        }
+    }
+
+    /// The number of a key in the file, ascending: the snapshot. 0 for a shape that stands still.
+    #[must_use]
+    pub fn number_of(&self, key: usize) -> usize {
+        match &self.geometry {
+            Geometry::Mesh(_) => 0,
+            Geometry::Snapshots(snapshots) => {
+                snapshots.numbers().get(key).copied().unwrap_or_default()
+            }
+        }
+    }
+
+    /// The number of keys that the file has, of which some may not have been asked for.
+    #[must_use]
+    pub fn stored_key_count(&self) -> usize {
+        match &self.geometry {
+            Geometry::Mesh(_) => 1,
+            Geometry::Snapshots(snapshots) => snapshots.stored_count(),
+        }
+    }
+
+    /// The seconds from one key of the file to the next, if it stores them.
+    #[must_use]
+    pub fn stored_step(&self) -> Option<f64> {
+        match &self.geometry {
+            Geometry::Mesh(_) => None,
+            Geometry::Snapshots(snapshots) => snapshots.stored_step(),
+        }
+    }
+
+    /// `true` if the file stores the shape at keys, of which it may be only one.
+    #[must_use]
+    pub fn has_keys(&self) -> bool {
+        matches!(self.geometry, Geometry::Snapshots(_))
+    }
+
+    /// The address of the shape at a key, as the library prints it.
+    #[must_use]
+    pub fn address_at(&self, key: usize) -> Address {
+        match &self.geometry {
+            Geometry::Mesh(view) => view.address().clone(),
+            Geometry::Snapshots(_) => Address::field("snapshots").index(self.number_of(key) as u64),
+        }
+    }
+
+    /// The attributes of a mesh that stands still; none of an object through time, whose arrays are known when it is read.
+    #[must_use]
+    pub fn attributes(&self) -> &[AttributeInfo] {
+        match &self.geometry {
+            Geometry::Mesh(view) => view.attributes(),
+            Geometry::Snapshots(_) => &[],
+        }
+    }
+
+    /// `true` if the shape stands still and has triangles.
+    pub(crate) fn has_triangles(&self) -> bool {
+        match &self.geometry {
+            Geometry::Mesh(view) => view.triangle_count() > 0,
+            Geometry::Snapshots(_) => false,
+        }
+    }
+
+    /// The mesh of a shape that stands still.
+    pub(crate) fn mesh(&self) -> Option<&MeshView> {
+        match &self.geometry {
+            Geometry::Mesh(view) => Some(view),
+            Geometry::Snapshots(_) => None,
+        }
+    }
+
+    /// The numbers of positions and of triangles at a key. Inflates 17 bytes of a snapshot.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key does not exist, or cannot be read.
+    pub fn counts(&self, key: usize, scratch: &mut Scratch) -> Result<ShapeCounts> {
+        match &self.geometry {
+            Geometry::Mesh(view) => Ok(ShapeCounts {
+                positions: view.vertex_count(),
+                triangles: view.triangle_count(),
+            }),
+            Geometry::Snapshots(snapshots) => {
+                let counts = snapshots.at(key)?.counts(scratch)?;
+                Ok(ShapeCounts {
+                    positions: counts.vertices as usize,
+                    triangles: counts.triangles as usize,
+                })
+            }
+        }
+    }
+
+    /// Identifies the triangles at a key; `None` for a shape that stands still. Keys with equal ids have the same corners and
+    /// materials.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key does not exist, or cannot be read.
+    pub fn topology(&self, key: usize, scratch: &mut Scratch) -> Result<Option<TopologyId>> {
+        match &self.geometry {
+            Geometry::Mesh(_) => Ok(None),
+            Geometry::Snapshots(snapshots) => Ok(Some(snapshots.at(key)?.topology(scratch)?)),
+        }
+    }
+
+    /// Reads these parts at a key into a buffer, as they are stored: for programs that keep an index for each stream, or play many keys.
+    /// [`view`](Self::view) is for drawing.
+    ///
+    /// A snapshot is decoded in one pass. The streams of a mesh that stands still decode when they are [asked](crate::Stream::to_f32), each
+    /// for itself.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key does not exist, or cannot be read. The buffer is empty then.
+    pub fn read(
+        &self,
+        key: usize,
+        parts: Parts,
+        buffer: &mut Buffer,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        match &self.geometry {
+            Geometry::Mesh(view) if key == 0 => {
+                buffer.set_mesh(view, parts);
+                Ok(())
+            }
+            Geometry::Mesh(_) => Err(Error::NoKey { key, count: 1 }),
+            Geometry::Snapshots(snapshots) => {
+                let snapshot = snapshots.at(key)?;
+                buffer.set_snapshot(snapshot.index(), |mesh| {
+                    snapshot.mesh_into(parts.of_snapshot(), mesh, scratch)
+                })
+            }
+        }
+    }
+
+    /// Like [`read`](Self::read), with one list of corners, to which all streams refer: see [`view`](Self::view).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key does not exist, or cannot be read.
+    pub fn read_vertices(&self, key: usize, parts: Parts, buffer: &mut Buffer) -> Result<()> {
+        buffer.set_mesh(&self.shared_view(key)?, parts);
+        Ok(())
+    }
+
+    /// The shape at a key with one index for all attributes of a vertex, to be drawn.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key does not exist, or cannot be read.
+    pub fn view(&self, key: usize) -> Result<MeshView> {
+        Ok(Arc::unwrap_or_clone(self.shared_view(key)?))
+    }
+
+    fn shared_view(&self, key: usize) -> Result<Arc<MeshView>> {
+        match &self.geometry {
+            Geometry::Mesh(view) if key == 0 => Ok(Arc::clone(view)),
+            Geometry::Mesh(_) => Err(Error::NoKey { key, count: 1 }),
+            Geometry::Snapshots(snapshots) => Ok(Arc::new(snapshots.at(key)?.view()?)),
+        }
+    }
+
+    /// Reads the positions at a key.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key does not exist, or cannot be read.
+    pub fn positions(
+        &self,
+        key: usize,
+        out: &mut Vec<[f32; 3]>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        match &self.geometry {
+            Geometry::Mesh(_) => {
+                let view = self.view(key)?;
+                let attribute = view.attribute(&Semantic::Position)?;
+                *out = attribute.map_or_else(Vec::new, |attribute| attribute.to_f32());
+                Ok(())
+            }
+            Geometry::Snapshots(snapshots) => {
+                Ok(snapshots.at(key)?.positions_into(out, scratch)?)
+            }
+        }
+    }
+
+    /// Reads the normals at a key, as they are stored.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key does not exist, or cannot be read.
+    pub fn normals(
+        &self,
+        key: usize,
+        out: &mut Vec<[f32; 3]>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        match &self.geometry {
+            Geometry::Mesh(_) => {
+                let view = self.view(key)?;
+                let attribute = view.attribute(&Semantic::Normal)?;
+                *out = attribute.map_or_else(Vec::new, |attribute| attribute.to_f32());
+                Ok(())
+            }
+            Geometry::Snapshots(snapshots) => Ok(snapshots.at(key)?.normals_into(out, scratch)?),
+        }
+    }
+
+    /// Returns `true` if stored [differences](Self::differences) are relative to these positions of a key.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read.
+    pub fn is_base(&self, key: usize, positions: &[[f32; 3]]) -> Result<bool> {
+        let Geometry::Snapshots(snapshots) = &self.geometry else {
+            return Ok(false);
+        };
+        if self.number_of(key) == 0 {
+            return Ok(true);
+        }
+        let first = snapshots.base()?.positions()?;
+        let bits = |position: &[f32; 3]| position.map(f32::to_bits);
+        let are_equal = || {
+            first
+                .iter()
+                .zip(positions)
+                .all(|(a, b)| bits(&a) == bits(b))
+        };
+        Ok(first.len() == positions.len() && are_equal())
+    }
+
+    /// Reads the differences between the positions at a key and the [base](Self::is_base), as they are stored; `false` if they are not
+    /// stored.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key does not exist, or cannot be read.
+    pub fn differences(
+        &self,
+        key: usize,
+        out: &mut Vec<[f32; 3]>,
+        scratch: &mut Scratch,
+    ) -> Result<bool> {
+        match &self.geometry {
+            Geometry::Mesh(_) => Ok(false),
+            Geometry::Snapshots(snapshots) => {
+                Ok(snapshots.at(key)?.position_differences_into(out, scratch)?)
+            }
+        }
+    }
+
+    /// `true` if the normals at the first key point away from the fronts of the triangles, whose winding is this one; `None` if the shape
+    /// has no normals or no triangles. Damage counts as `false`.
+    pub(crate) fn runs_against_normals(&self, front_face: Winding) -> Result<Option<bool>> {
+        match &self.geometry {
+            Geometry::Mesh(view) => {
+                if view.triangle_count() == 0 || !view.has(&Semantic::Normal) {
+                    return Ok(None);
+                }
+                Ok(Some(view.runs_against_normals(front_face).unwrap_or(false)))
+            }
+            Geometry::Snapshots(snapshots) => {
+                let mesh = snapshots.at(0)?.mesh(cgeo::Parts::ALL);
+                Ok(Some(mesh.is_ok_and(|mesh| mesh.runs_against_normals())))
+            }
+        }
+    }
+
+    /// The joints that the vertices of [`view(0)`](Self::view) follow, and their shares, for a skeleton of this many joints; `None` if they
+    /// follow none. See [`MeshView::influences`]: a vertex without weights follows the joint `joint_count`, which rests.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`MeshView::influences`].
+    pub fn influences(&self, joint_count: u16) -> Result<Option<Influences>> {
+        match &self.geometry {
+            Geometry::Mesh(view) => Ok(view.influences(joint_count)?),
+            Geometry::Snapshots(_) => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! Scenes of the test data of all formats, compared with what the library returns.
+
+use std::path::PathBuf;
+
+use meshmap::{Format, MeshFile, Scratch, Semantic, Winding, iqm};
+use meshmap_scene::{
+    Buffer, Joints, Levels, Parts, Pose, PosedFrame, Remark, Rest, Scene, SceneOptions, Shape,
+    Unit, matrix,
+};
+use meshmap_testing::{data, open};
+
+fn valid_files() -> Vec<(PathBuf, MeshFile)> {
+    let mut files = Vec::new();
+    for format in Format::ALL {
+        for path in data::files(&data::root().join(format.name()).join("valid")) {
+            if let Ok(file) = MeshFile::open(&path) {
+                files.push((path, file));
+            }
+        }
+    }
+    assert!(files.len() > 20);
+    files
+}
+
+fn scene_of(file: &MeshFile) -> Scene {
+    Scene::new(file, &SceneOptions::default()).unwrap()
+}
+
+fn read(shape: &Shape, key: usize, parts: Parts) -> Buffer {
+    let mut buffer = Buffer::default();
+    let mut scratch = Scratch::default();
+    shape.read(key, parts, &mut buffer, &mut scratch).unwrap();
+    buffer
+}
+
+/// The numbers of a buffer, to compare buffers.
+type Numbers = (
+    Vec<(Semantic, Option<usize>, Vec<[u32; 4]>)>,
+    Vec<Vec<[u32; 3]>>,
+    Option<Vec<u32>>,
+);
+
+fn numbers(buffer: &Buffer) -> Numbers {
+    let mut streams = Vec::new();
+    for stream in buffer.streams() {
+        let values = stream.to_f32::<4>().unwrap();
+        let bits = values.iter().map(|value| value.map(f32::to_bits)).collect();
+        streams.push((stream.semantic().clone(), stream.corners(), bits));
+    }
+    let corners = buffer.corners().iter();
+    let corners = corners
+        .map(|corners| corners.triangles().collect())
+        .collect();
+    (
+        streams,
+        corners,
+        buffer.material_ids().map(Iterator::collect),
+    )
+}
+
+#[test]
+fn every_corner_refers_to_an_element() {
+    for (path, file) in valid_files() {
+        let scene = scene_of(&file);
+        for shape in scene.shapes() {
+            for key in 0..shape.key_count() {
+                let buffer = read(shape, key, Parts::ALL);
+                let counts = shape.counts(key, &mut Scratch::default()).unwrap();
+                assert_eq!(counts.triangles, buffer.triangle_count(), "{path:?}");
+                assert_eq!(counts.positions, buffer.positions().unwrap().len());
+                for stream in buffer.streams() {
+                    let Some(list) = stream.corners() else {
+                        continue;
+                    };
+                    let corners = &buffer.corners()[list];
+                    assert_eq!(corners.len(), counts.triangles);
+                    let largest = corners.triangles().flatten().max();
+                    assert!(
+                        largest.is_none_or(|index| (index as usize) < stream.len()),
+                        "{path:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The corners of a view and of separate lists are the same points, normals and coordinates.
+#[test]
+fn a_view_has_the_corners_of_the_lists() {
+    for (path, file) in valid_files() {
+        for shape in scene_of(&file).shapes() {
+            let apart = read(shape, 0, Parts::ALL);
+            let mut together = Buffer::default();
+            shape.read_vertices(0, Parts::ALL, &mut together).unwrap();
+            assert!(together.has_one_index());
+            assert_eq!(apart.triangle_count(), together.triangle_count());
+            for stream in apart.streams() {
+                let Some(list) = stream.corners().filter(|_| apart.triangle_count() > 0) else {
+                    continue;
+                };
+                let values = stream.to_f32::<3>().unwrap();
+                let other = together.stream(stream.semantic()).unwrap();
+                let others = other.to_f32::<3>().unwrap();
+                let pairs = apart.corners()[list]
+                    .triangles()
+                    .zip(together.corners()[0].triangles());
+                for (from, to) in pairs {
+                    let a = from.map(|index| values[index as usize].map(f32::to_bits));
+                    let b = to.map(|index| others[index as usize].map(f32::to_bits));
+                    assert_eq!(a, b, "{path:?} {}", stream.address());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_buffer_that_is_reused_has_nothing_of_what_it_had() {
+    let mut buffer = Buffer::default();
+    let mut scratch = Scratch::default();
+    let masks = [
+        Parts::ALL,
+        Parts::POSITIONS,
+        Parts::POSITIONS | Parts::TRIANGLES,
+        Parts::NORMALS,
+    ];
+    let mut step = 0;
+    for (path, file) in valid_files() {
+        for shape in scene_of(&file).shapes() {
+            for key in (0..shape.key_count()).rev() {
+                let parts = masks[step % masks.len()];
+                step += 1;
+                shape.read(key, parts, &mut buffer, &mut scratch).unwrap();
+                assert_eq!(
+                    numbers(&buffer),
+                    numbers(&read(shape, key, parts)),
+                    "{path:?} {key} {parts:?}"
+                );
+            }
+        }
+    }
+    assert!(step > 100);
+}
+
+#[test]
+fn stored_differences_lead_from_the_base_to_each_key() {
+    let file = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    let scene = scene_of(&file);
+    let shape = &scene.shapes()[0];
+    let mut scratch = Scratch::default();
+    let mut base = Vec::new();
+    shape.positions(0, &mut base, &mut scratch).unwrap();
+    assert!(shape.is_base(0, &base).unwrap());
+    let mut count = 0;
+    for key in 1..shape.key_count() {
+        let mut differences = Vec::new();
+        let mut positions = Vec::new();
+        shape.positions(key, &mut positions, &mut scratch).unwrap();
+        if shape
+            .differences(key, &mut differences, &mut scratch)
+            .unwrap()
+        {
+            count += 1;
+            for ((from, difference), to) in base.iter().zip(&differences).zip(&positions) {
+                for axis in 0..3 {
+                    assert_eq!(from[axis] + difference[axis], to[axis]);
+                }
+            }
+        }
+    }
+    assert!(count > 0);
+    // Positions that differ are not what they are relative to.
+    base[0][0] += 1.0;
+    assert!(!shape.is_base(1, &base).unwrap());
+}
+
+#[test]
+fn keys_have_the_numbers_of_the_file() {
+    let file = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    let mut options = SceneOptions::default();
+    options.snapshots = Some(vec![1, 3]);
+    let scene = Scene::new(&file, &options).unwrap();
+    let shape = &scene.shapes()[0];
+    assert_eq!((shape.key_count(), shape.number_of(1)), (2, 3));
+    assert_eq!(shape.address_at(1).to_string(), "snapshots[3]");
+    assert!(shape.stored_key_count() > 3);
+    let positions = file
+        .as_cgeo()
+        .unwrap()
+        .snapshot(3)
+        .unwrap()
+        .positions()
+        .unwrap();
+    let buffer = read(shape, 1, Parts::POSITIONS);
+    assert_eq!(
+        buffer.positions().unwrap().floats().unwrap(),
+        positions.to_vec()
+    );
+    assert!(
+        shape
+            .read(
+                2,
+                Parts::ALL,
+                &mut Buffer::default(),
+                &mut Scratch::default()
+            )
+            .is_err()
+    );
+    assert!(scene.unit().metres().is_some());
+    let buffer = read(shape, 0, Parts::NORMALS);
+    assert!(buffer.positions().is_none());
+    options.snapshots = Some(vec![3, 1, 3]);
+    let scene = Scene::new(&file, &options).unwrap();
+    assert_eq!(scene.shapes()[0].number_of(0), 1);
+    options.snapshots = Some(vec![1, 99]);
+    assert!(Scene::new(&file, &options).is_err());
+}
+
+#[test]
+fn addresses_select_shapes_in_their_order() {
+    let file = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    let mut options = SceneOptions::default();
+    options.meshes = vec![
+        "snapshots[2]".parse().unwrap(),
+        "snapshots[0]".parse().unwrap(),
+    ];
+    let scene = Scene::new(&file, &options).unwrap();
+    let numbers: Vec<usize> = scene
+        .shapes()
+        .iter()
+        .map(|shape| shape.number_of(0))
+        .collect();
+    assert_eq!(numbers, [2, 0]);
+    options.meshes = vec!["snapshots[99]".parse().unwrap()];
+    assert!(Scene::new(&file, &options).is_err());
+}
+
+fn word_at(bytes: &[u8], offset: usize) -> usize {
+    u32::from_le_bytes(bytes[offset..offset + 4].try_into().unwrap()) as usize
+}
+
+/// An IQM file in which the poses of joints have the root as their parent, and not the parents of the joints.
+fn with_flat_poses() -> Vec<u8> {
+    /// The size of a pose, and the offsets of the number of poses and of their table in the header.
+    const POSE: usize = 88;
+    const NUM_POSES: usize = 16 + 15 * 4;
+    let mut bytes = std::fs::read(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let count = word_at(&bytes, NUM_POSES);
+    let table = word_at(&bytes, NUM_POSES + 4);
+    assert!(count > 2);
+    for pose in 1..count {
+        let at = table + pose * POSE;
+        bytes[at..at + 4].copy_from_slice(&0_u32.to_le_bytes());
+    }
+    bytes
+}
+
+/// The place of each joint, from transforms relative to the parents of the joints.
+fn composed(parents: &[Option<usize>], local: &[iqm::Trs]) -> Vec<[f64; 16]> {
+    let mut places: Vec<[f64; 16]> = Vec::new();
+    for (parent, trs) in parents.iter().zip(local) {
+        let own = Rest::Trs(*trs).to_matrix();
+        places.push(match parent {
+            Some(parent) => matrix::multiply(&places[*parent], &own),
+            None => own,
+        });
+    }
+    places
+}
+
+fn assert_near(a: &[[f64; 16]], b: &[[f64; 16]]) {
+    assert_eq!(a.len(), b.len());
+    let numbers = a.as_flattened().iter().zip(b.as_flattened());
+    let largest = numbers
+        .clone()
+        .fold(1.0, |most: f64, (a, _)| most.max(a.abs()));
+    for (a, b) in numbers {
+        assert!((a - b).abs() < 1e-5 * largest, "{a} {b}");
+    }
+}
+
+#[test]
+fn samples_and_local_keys_of_a_clip_are_the_same_places() {
+    let stored = std::fs::read(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    for (bytes, is_rebased) in [(stored, false), (with_flat_poses(), true)] {
+        let scene = scene_of(&open::file(bytes));
+        let skeleton = scene.skeleton(&mut Vec::new()).unwrap().unwrap();
+        let parents: Vec<_> = skeleton.joints.iter().map(|joint| joint.parent).collect();
+        let clips = scene.clips(parents.len(), &mut Vec::new());
+        assert!(clips.len() > 1);
+        for clip in clips {
+            assert_eq!(clip.is_rebased(), is_rebased);
+            let keys = clip.local_keys().unwrap();
+            assert_eq!(keys.len(), clip.key_count() * parents.len());
+            for (key, frame) in clip.key_frames().enumerate() {
+                // The key that closes a clip that repeats is its first frame.
+                let frame = frame as usize % clip.frame_count();
+                let local = &keys[key * parents.len()..][..parents.len()];
+                let sampled = clip.sample(u32::try_from(frame).unwrap()).unwrap();
+                assert_near(&composed(&parents, local), &sampled);
+            }
+        }
+    }
+}
+
+/// Vertices are moved by the places of joints and the inverse bind matrices as the library moves them.
+#[test]
+fn a_pose_is_what_joints_and_inverse_bind_matrices_make() {
+    let file = open::file(std::fs::read(data::valid("iqm", "skin_multi_anim.iqm")).unwrap());
+    let scene = scene_of(&file);
+    let skeleton = scene.skeleton(&mut Vec::new()).unwrap().unwrap();
+    let clip = &scene.clips(skeleton.joints.len(), &mut Vec::new())[0];
+    let joints = clip.sample(1).unwrap();
+    let model = file.as_iqm().unwrap();
+    let frame = clip.anim().first_frame + 1;
+    let mut pose = vec![iqm::Trs::default(); joints.len()];
+    model.frames().read_frame_into(frame, &mut pose).unwrap();
+    let expected = model.skeleton().unwrap().skinning_matrices(&pose).unwrap();
+    let expected: Vec<[f64; 16]> = expected
+        .iter()
+        .map(|rows| matrix::of_rows(&rows.map(|row| row.map(f64::from))))
+        .collect();
+    let moved: Vec<[f64; 16]> = joints
+        .iter()
+        .zip(&skeleton.inverse_bind)
+        .map(|(joint, inverse)| matrix::multiply(joint, inverse))
+        .collect();
+    assert_near(&moved, &expected);
+    // Frames of other clips are none of this one.
+    assert!(clip.sample(clip.anim().num_frames).is_err());
+    let Pose::Frame(rows) = skeleton.pose(&joints) else {
+        panic!("a frame");
+    };
+    let rows: Vec<[f64; 16]> = rows
+        .iter()
+        .map(|rows| matrix::of_rows(&rows.map(|row| row.map(f64::from))))
+        .collect();
+    assert_near(&rows, &expected);
+}
+
+#[test]
+fn a_frame_has_no_joints_to_move() {
+    let file = open::file(std::fs::read(data::valid("iqm", "skin_multi_anim.iqm")).unwrap());
+    let mut options = SceneOptions::default();
+    options.frame = Some(PosedFrame::new(1));
+    let scene = Scene::new(&file, &options).unwrap();
+    assert!(scene.pose().is_some_and(Pose::is_frame));
+    assert_eq!(scene.joints(), Joints::None);
+    let is_said = |remark: &Remark| matches!(remark, Remark::PosedJoints(count) if *count > 0);
+    assert!(scene.remarks().iter().any(is_said));
+    options.frame = Some(PosedFrame::new(1_000_000));
+    assert!(Scene::new(&file, &options).is_err());
+}
+
+#[test]
+fn levels_of_a_face_are_one_object() {
+    let mut seen = 0;
+    for (_, file) in valid_files() {
+        if file.format() != Format::SlMesh {
+            continue;
+        }
+        let mut options = SceneOptions::default();
+        options.levels = Levels::All;
+        let scene = Scene::new(&file, &options).unwrap();
+        let mut names = Vec::new();
+        for shape in scene.shapes() {
+            assert!(shape.object().is_some());
+            if matches!(shape.role(), meshmap::Role::Lod(level) if level > 0) {
+                seen += 1;
+            }
+            names.push(shape.name());
+            assert!(
+                shape
+                    .material()
+                    .is_some_and(|material| material.image.is_none())
+            );
+        }
+        let finest = scene_of(&file);
+        assert!(finest.shapes().len() <= scene.shapes().len());
+    }
+    assert!(seen > 0);
+}
+
+#[test]
+fn joints_at_rest_are_where_they_are_nested_or_not() {
+    let mut seen = 0;
+    for (path, file) in valid_files() {
+        let scene = scene_of(&file);
+        let Some(skeleton) = scene.skeleton(&mut Vec::new()).unwrap() else {
+            continue;
+        };
+        seen += 1;
+        let nested = skeleton.bind_matrices();
+        let flat = skeleton.clone().flattened();
+        assert!(flat.joints.iter().all(|joint| joint.parent.is_none()));
+        assert_near(&nested, &flat.bind_matrices());
+        for (joint, inverse) in nested.iter().zip(&skeleton.inverse_bind) {
+            let product = matrix::multiply(inverse, joint);
+            let identity = matrix::IDENTITY;
+            let is_near = product
+                .iter()
+                .zip(identity)
+                .all(|(a, b)| (a - b).abs() < 1e-3);
+            assert!(is_near || scene.pose().is_some(), "{path:?}");
+        }
+    }
+    assert!(seen > 3);
+}
+
+#[test]
+fn numbers_become_upright() {
+    for (_, file) in valid_files() {
+        let scene = scene_of(&file);
+        let matrix = scene.upright();
+        let up: [f64; 3] = meshmap::Axis::Y.rotate_to(scene.up(), [0.0, 1.0, 0.0]);
+        let moved: Vec<f64> = (0..3)
+            .map(|row| {
+                (0..3)
+                    .map(|column| matrix[column * 4 + row] * up[column])
+                    .sum()
+            })
+            .collect();
+        let metres = scene.unit().metres().unwrap_or(1.0);
+        assert_eq!(moved, [0.0, metres, 0.0]);
+        assert_eq!(scene.unit() == Unit::Metres, file.format() != Format::CGeo);
+    }
+}
+
+/// Normals decide in files without a winding.
+#[test]
+fn triangles_are_turned_by_the_conventions_and_by_normals() {
+    for (path, file) in valid_files() {
+        let scene = scene_of(&file);
+        let [ccw, cw] = [Winding::CounterClockwise, Winding::Clockwise]
+            .map(|front_face| scene.turns_triangles(front_face).unwrap());
+        assert_ne!(ccw, cw, "{path:?}");
+    }
+}
+
+#[test]
+fn clouds_have_points() {
+    let file = MeshFile::open(data::valid("cgeo", "points_a.cgeo")).unwrap();
+    let scene = scene_of(&file);
+    assert!(scene.are_points());
+    assert!(!scene_of(&MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap()).are_points());
+}

@@ -6,6 +6,7 @@ use std::num::NonZero;
 
 use libfuzzer_sys::fuzz_target;
 use meshmap::{Axis, MeshFile};
+use meshmap_check::check_file;
 use meshmap_export::{Convert, Error, Lods, Target, Turn};
 use meshmap_fuzz::{Choices, Folder, NUMBERS, assert_line, open, split};
 
@@ -76,7 +77,7 @@ fn check(file: &MeshFile, target: Target, mut choices: Choices<'_>) {
     assert!(size <= most, "{size} bytes, the limit is {most}");
     // Options that are all zero check.
     if !check {
-        match convert.check_file(file, &path) {
+        match check_file(&convert, file, &path) {
             Ok(checked) => {
                 checked.lines.iter().for_each(|line| assert_line(line));
                 // Morph targets are differences, which round where a coordinate leaps from 1e30 to 1.

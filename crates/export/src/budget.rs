@@ -4,8 +4,9 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use meshmap::{Charge, MeshFile, Meter};
+use meshmap::{Charge, MeshFile, Meter, Scratch};
 use meshmap_outputs::{Output, Place};
+use meshmap_scene::{Scene, SceneOptions};
 
 use crate::error::{Error, Limit, Result};
 
@@ -175,6 +176,28 @@ impl Budget {
             budget: self.clone(),
             working: self.working().bytes(),
         }
+    }
+
+    /// The scene of a file, whose vertices and triangles are charged: before indices are read, if their number is known.
+    pub(crate) fn scene(
+        &self,
+        file: &MeshFile,
+        options: &SceneOptions,
+        target: &'static str,
+    ) -> Result<Scene> {
+        let of_scene = |error| Error::of_scene(error, target);
+        let listed = Scene::listed_triangles(file, options).map_err(of_scene)?;
+        self.read_geometry(0, listed)?;
+        let scene = Scene::new(file, options).map_err(of_scene)?;
+        let mut scratch = Scratch::default();
+        let mut found: u64 = 0;
+        for shape in scene.shapes().iter().filter(|shape| !shape.has_keys()) {
+            let counts = shape.counts(0, &mut scratch)?;
+            self.read_geometry(counts.positions as u64, 0)?;
+            found = found.saturating_add(counts.triangles as u64);
+        }
+        self.read_geometry(0, found.saturating_sub(listed))?;
+        Ok(scene)
     }
 
     /// Charges vertices and triangles that are about to be read and written.

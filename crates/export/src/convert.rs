@@ -4,12 +4,14 @@ use std::path::Path;
 
 use meshmap::MeshFile;
 use meshmap_outputs::Place;
+use meshmap_scene::{Scene, Unit};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::images::Images;
 use crate::outcome::Outcome;
-use crate::scene::{Scene, Unit};
+use crate::plan::Plan;
 use crate::settings::{Convert, Job, Target, WITH_UNITS};
-use crate::{gltf, obj, pc2, ply, stl, usd};
+use crate::{gltf, obj, pc2, ply, remarks, stl, usd};
 
 impl Convert {
     /// Writes a file at this path, and the related files next to it. Each appears when it is complete.
@@ -41,33 +43,20 @@ impl Convert {
         self.check_settings()?;
         let still = self.still(file)?;
         self.check_format(file)?;
-        let mut scene = Scene::of_job(file, job, &still, &mut outcome)?;
-        scene.add_textures(file, job, place, &mut outcome)?;
-        if let Unit::Millimeters(unit) = scene.unit
-            && !WITH_UNITS.contains(&self.target)
-        {
-            outcome.leave_out(format!("the unit, {unit} mm, except in a comment"));
-        }
-        let is_gltf = matches!(self.target, Target::Glb | Target::Gltf);
-        let has_joints = is_gltf || self.target == Target::Usdc && scene.rig_alone().is_some();
-        if let Some(rig) = scene.rig.as_ref().filter(|_| !has_joints) {
-            for part in rig.parts() {
-                outcome.leave_out(part);
-            }
-        }
-        if !self.animations.is_empty() && !has_joints && !self.is_still() {
-            outcome.leave_out("the animations of other files");
-        }
-        if scene.is_empty() && (scene.bones.is_empty() || !has_joints) {
-            scene.check_written(&mut outcome)?;
+        let scene = job.scene(file, &still, &mut outcome)?;
+        let mut plan = Plan::new(&scene, job, &mut outcome)?;
+        plan.images = Images::find(&scene, job, place, &mut outcome)?;
+        report_left_out(&plan, &mut outcome);
+        if scene.is_empty() && (scene.bones().is_empty() || !plan.has_joints()) {
+            plan.check_written(&mut outcome)?;
         }
         match self.target {
-            Target::Glb | Target::Gltf => gltf::write(&scene, job, place, &mut outcome)?,
-            Target::Obj => obj::write(&scene, job, place, &mut outcome)?,
-            Target::Ply => ply::write(&scene, job, place, &mut outcome)?,
-            Target::Stl => stl::write(&scene, job, place, &mut outcome)?,
-            Target::Pc2 => pc2::write(&scene, job, place, &mut outcome)?,
-            Target::Usdc => usd::write(&scene, job, place, &mut outcome)?,
+            Target::Glb | Target::Gltf => gltf::write(&plan, place, &mut outcome)?,
+            Target::Obj => obj::write(&plan, place, &mut outcome)?,
+            Target::Ply => ply::write(&plan, place, &mut outcome)?,
+            Target::Stl => stl::write(&plan, place, &mut outcome)?,
+            Target::Pc2 => pc2::write(&plan, place, &mut outcome)?,
+            Target::Usdc => usd::write(&plan, place, &mut outcome)?,
         }
         let moment = still.named.to_text();
         if !moment.is_empty() {
@@ -76,11 +65,54 @@ impl Convert {
         Ok(outcome)
     }
 
+    /// The scene that is written: the shapes that the options select, and what moves them.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of reading, [`NotHeld`](crate::Error::NotHeld) where the target cannot hold the file, and
+    /// [`LimitExceeded`](crate::Error::LimitExceeded) for a file that would become more output than the conversion may write.
+    pub fn scene(&self, file: &MeshFile) -> Result<Scene> {
+        let job = &self.job(file);
+        job.budget.run(|| {
+            let still = self.still(file)?;
+            self.check_format(file)?;
+            job.scene(file, &still, &mut Outcome::default())
+        })
+    }
+
     /// Refuses files that the target has no form for, without reading their meshes.
     pub(crate) fn check_format(&self, file: &MeshFile) -> Result<()> {
-        if self.target == Target::Pc2 && (file.as_cgeo().is_none() || !self.meshes.is_empty()) {
-            return Err(pc2::refusal(file.format()));
+        if self.target != Target::Pc2 {
+            return Ok(());
         }
-        Ok(())
+        let what = match file.as_cgeo() {
+            Some(_) if self.meshes.is_empty() => return Ok(()),
+            Some(_) => {
+                "a point cache has whole snapshots: select a range of them, not meshes by their addresses"
+            }
+            None => "only snapshots of CGeo files are point caches",
+        };
+        Err(Error::NotHeld {
+            target: "pc2",
+            what: what.to_owned(),
+        })
+    }
+}
+
+/// Reports the parts of a scene that the target has no place for.
+fn report_left_out(plan: &Plan<'_>, outcome: &mut Outcome) {
+    let job = plan.job;
+    if let Unit::Millimeters(unit) = plan.scene.unit()
+        && !WITH_UNITS.contains(&job.target)
+    {
+        outcome.leave_out(format!("the unit, {unit} mm, except in a comment"));
+    }
+    if !plan.has_joints() {
+        for part in remarks::parts_of(plan.scene.joints()) {
+            outcome.leave_out(part);
+        }
+        if !job.animations.is_empty() && !job.is_still() {
+            outcome.leave_out("the animations of other files");
+        }
     }
 }

@@ -116,6 +116,25 @@ impl fmt::Display for Limit {
 /// The result of a conversion.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+impl Error {
+    /// The error of a question about a scene; `target` is the name of the target.
+    pub(crate) fn of_scene(error: meshmap_scene::Error, target: &'static str) -> Self {
+        match error {
+            meshmap_scene::Error::Read(error) => Self::Read(error),
+            error => Self::NotHeld {
+                target,
+                what: error.to_string(),
+            },
+        }
+    }
+}
+
+impl From<meshmap_scene::Error> for Error {
+    fn from(error: meshmap_scene::Error) -> Self {
+        Self::of_scene(error, "scene")
+    }
+}
+
 impl From<io::Error> for Error {
     /// Writers of [`std::io`] report errors of this crate as errors of I/O, which become themselves again.
     fn from(error: io::Error) -> Self {

@@ -17,17 +17,20 @@
 
 // Layers, from bottom to top; `.ci/layers` checks them:
 //
-//     vector matrix: arithmetic
+//     names: names in outputs, each once
 //     looked_for: the images that an output refers to
 //     error outcome: errors and reports
+//     remarks: the words for what a scene does not have
 //     budget: the memory and the output of one call
 //     moment: the time of a file that is written or drawn
 //     options turn settings: structs of options and the texts of their values; the turn about the up axis; the targets, and the options of a conversion
 //     files: the names of an output's files, and what decides about their content
-//     texture: images that files name, on disk
-//     scene: a mesh file as all targets are written from it, and what each format means
+//     texture images: images that files name, on disk; the images of one output
+//     assume check material_ids: properties that a file does not specify; numbers that targets cannot hold; materials of triangles
+//     plan: how a scene is written
+//     read rig: the numbers of streams, and joints with their animations, as they are written
 //     gltf | usd | obj ply stl pc2: one writer for each target, and glTF, USD and the others do not know each other
-//     render | verify: pictures; and readers of written files, which share nothing with the writers, compared with the scene
+//     render: pictures
 //     convert: the dispatch to the writers
 
 #![warn(
@@ -38,30 +41,35 @@
 )]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod assume;
 mod budget;
 #[cfg(test)]
 mod charged;
+mod check;
 mod convert;
 mod error;
 mod files;
 mod gltf;
+mod images;
 mod looked_for;
-mod matrix;
+mod material_ids;
 mod moment;
+mod names;
 mod obj;
 mod options;
 mod outcome;
 mod pc2;
+mod plan;
 mod ply;
+mod read;
+mod remarks;
 mod render;
-mod scene;
+mod rig;
 mod settings;
 mod stl;
 mod texture;
 mod turn;
 mod usd;
-mod vector;
-mod verify;
 
 pub use error::{Error, Limit, Result};
 pub use looked_for::Textures;
@@ -71,7 +79,6 @@ pub use render::{Mode, Picture, Render, Rendered, Samples, Sheet};
 pub use settings::{Convert, Lods, Target};
 pub use texture::{find_texture, find_up_to_date, is_image};
 pub use turn::Turn;
-pub use verify::Checked;
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -55,6 +55,15 @@ impl Textures {
         }
     }
 
+    /// Records that the output refers to none of the images.
+    pub(crate) fn use_none(&mut self) {
+        for (_, found) in &mut self.images {
+            if let Some(found) = found {
+                found.is_used = false;
+            }
+        }
+    }
+
     /// The images that the output refers to: the name in the file that was read, and the path of the image.
     pub fn found(&self) -> impl Iterator<Item = (&str, PathBuf)> {
         let found = self

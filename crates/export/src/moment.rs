@@ -270,8 +270,25 @@ impl Finder<'_> {
     }
 }
 
+/// `true` if the file has several snapshots, of which one has to be chosen.
+pub(crate) fn has_many_snapshots(file: &MeshFile) -> bool {
+    file.as_cgeo()
+        .is_some_and(|proxy| proxy.snapshot_count() > 1)
+}
+
+/// Fails for a file that should have snapshots, and has none.
+pub(crate) fn check_snapshots(file: &MeshFile, target: &'static str) -> Result<()> {
+    match file.as_cgeo() {
+        Some(proxy) if proxy.snapshot_count() == 0 => Err(Error::NotHeld {
+            target,
+            what: "the file has no snapshots".to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// `true` if all frames are the same, because they store nothing.
-pub(crate) fn are_constant(model: &Model) -> bool {
+fn are_constant(model: &Model) -> bool {
     model.poses().all(|pose| pose.channelmask == 0)
 }
 

@@ -3,347 +3,387 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
-use meshmap::cgeo::{self, Parts};
-use meshmap::{MeshView, Semantic};
+use meshmap::{Scratch, Semantic, VertexRemap};
 use meshmap_outputs::{Output, Place};
+use meshmap_scene::{Buffer, Parts, Shape, Stream};
 
+use crate::assume;
 use crate::error::Result;
+use crate::images::Texture;
+use crate::material_ids::MaterialIds;
+use crate::names::free;
 use crate::outcome::Outcome;
-use crate::scene::cgeo::Snapshots;
-use crate::scene::check::{finite, kept_count, turned, usable};
-use crate::scene::names::free;
-use crate::scene::pose::Pose;
-use crate::scene::textures::Texture;
-use crate::scene::{Mesh, Scene, read};
+use crate::plan::Plan;
+use crate::read;
 use crate::settings::Job;
 
-pub(crate) fn write(
-    scene: &Scene,
-    job: &Job<'_>,
-    place: &Place,
-    outcome: &mut Outcome,
-) -> Result<()> {
-    match &scene.snapshots {
-        Some(snapshots) => {
-            snapshots.report_others(outcome);
-            let outputs = write_snapshot(scene, snapshots, job, place, outcome)?;
-            job.finish(outputs, outcome)
-        }
-        None => write_meshes(scene, job, place, outcome),
-    }
+pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
+    plan.report_other_keys(outcome);
+    let outputs = write_files(plan, place, outcome)?;
+    plan.images.finish(outputs, plan.job, outcome)
 }
 
-/// The first of the snapshots that are written, with the indices of each stream as they are stored.
-pub(crate) fn write_snapshot(
-    scene: &Scene,
-    snapshots: &Snapshots,
-    job: &Job<'_>,
+/// The shapes at their first keys. Each stream has the indices that are stored for it.
+pub(crate) fn write_files(
+    plan: &Plan<'_>,
     place: &Place,
     outcome: &mut Outcome,
 ) -> Result<Vec<Output>> {
-    let first = snapshots.first()?;
-    let snapshot = first.index();
-    let _scope = job.budget.scope();
-    let mesh = first.mesh(Parts::ALL)?;
-    let triangles = mesh.triangles.len();
-    job.budget
-        .read_geometry(mesh.positions.len() as u64, triangles as u64)?;
-    // The arrays, and the ones that are written; the triangles as they are stored, and the corners of three streams.
-    let elements = mesh.positions.len()
-        + mesh.normals.len()
-        + mesh
-            .texcoords
-            .iter()
-            .map(|channel| channel.len())
-            .sum::<usize>();
-    job.budget
-        .charge_for::<[[f32; 3]; 2]>(elements, "mesh of a snapshot")?;
-    job.budget
-        .charge_for::<[[u32; 3]; 3]>(triangles, "triangles of a snapshot")?;
-    job.budget.charge(
-        mesh.triangles.as_bytes().len() as u64,
-        "triangles of a snapshot",
-    )?;
-    let cgeo::Mesh {
-        positions,
-        normals,
-        texcoords,
-        triangles,
-        ..
-    } = &mesh;
-    // Without triangles, nothing has indices for the others.
-    let (normals, map_channels) = if scene.are_points {
-        (Vec::new(), &[][..])
-    } else {
-        (normals.to_vec(), texcoords.as_slice())
-    };
-    let mut materials = BTreeMap::new();
-    let mut output = job.budget.output(place)?;
-    let out = &mut output;
-    begin(scene, place, out)?;
-    writeln!(out, "o {}", token(job.name_of(&snapshots.name()), "mesh"))?;
-    let mut positions = positions.to_vec();
-    finite(
-        &mut positions,
-        || format!("snapshots[{snapshot}].positions"),
-        job,
+    let mut output = plan.job.budget.output(place)?;
+    begin(plan, place, &mut output)?;
+    let mut writer = Writer {
+        plan,
+        out: &mut output,
         outcome,
-    )?;
-    let mut checked = |mut values: Vec<[f32; 3]>, what: &str| -> Result<Vec<[f32; 3]>> {
-        let is_usable = usable(
-            &mut values,
-            || format!("snapshots[{snapshot}].{what}"),
-            job,
-            outcome,
-        )?;
-        Ok(if is_usable { values } else { Vec::new() })
+        next: Numbers {
+            position: 1,
+            coordinate: 1,
+            normal: 1,
+        },
+        object_names: HashMap::new(),
+        materials: Materials::default(),
+        ids: MaterialIds::default(),
     };
-    let mut normals = checked(normals, "normals")?;
-    let coords = match map_channels.first() {
-        Some(channel) => checked(channel.to_vec(), "map_channels[0]")?,
-        None => Vec::new(),
-    };
-    job.turn_numbers(&mut positions);
-    job.turn_numbers(&mut normals);
-    lines(out, "v", &positions)?;
-    for [u, v, _] in &coords {
-        writeln!(out, "vt {u} {v}")?;
+    for shape in plan.scene.shapes() {
+        writer.shape(shape)?;
     }
-    lines(out, "vn", &normals)?;
-    if !coords.is_empty() {
-        outcome.leave_out("the third texture coordinate");
-    }
-    if map_channels.len() > 1 {
-        outcome.leave_out("map channels after the first");
-    }
-    if triangles.edge_visibility().is_some() && !scene.are_points {
-        outcome.leave_out("visibility of edges");
-    }
-    let corners = triangles.positions();
-    let corner_normals = triangles.normals().filter(|_| !normals.is_empty());
-    let corner_coords = triangles.texcoords(0).filter(|_| !coords.is_empty());
-    let is_beyond = |(corners, count): (Option<&Vec<[u32; 3]>>, usize)| {
-        corners.is_some_and(|corners| {
-            corners
-                .as_flattened()
-                .iter()
-                .any(|index| *index as usize >= count)
-        })
-    };
-    let streams = [
-        (Some(&corners), positions.len()),
-        (corner_normals.as_ref(), normals.len()),
-        (corner_coords.as_ref(), coords.len()),
-    ];
-    if streams.into_iter().any(is_beyond) {
-        // Fails, and says where.
-        mesh.vertex_remap()?;
-    }
-    let kept = corners
-        .iter()
-        .filter(|corners| job.keeps(**corners))
-        .count();
-    outcome.wrote(positions.len(), kept);
-    outcome.count_degenerate(corners.iter().copied(), job.drops_degenerate());
-    let ids = triangles.material_ids().map(Iterator::collect::<Vec<_>>);
-    job.count_materials(ids.as_ref().map(|ids| ids.iter().copied()), outcome)?;
-    if job.merges_materials() && ids.is_some() {
-        outcome.leave_out("material IDs");
-    }
-    let turns = job.turns(scene.format);
-    let mut current = None;
-    for (index, triangle) in corners
-        .iter()
-        .enumerate()
-        .filter(|(_, corners)| job.keeps(**corners))
-    {
-        let id = ids.as_ref().and_then(|ids| ids.get(index));
-        let id = id.map(|id| if job.merges_materials() { 0 } else { *id });
-        if let Some(id) = id.filter(|_| id != current) {
-            current = Some(id);
-            let name = job.material_of(id);
-            writeln!(out, "usemtl {name}")?;
-            materials.insert(name, None);
-        }
-        let at = |stream: &Option<Vec<[u32; 3]>>| {
-            stream
-                .as_ref()
-                .and_then(|stream| stream.get(index))
-                .map(|triangle| turned(*triangle, turns))
-        };
-        face(
-            out,
-            turned(*triangle, turns),
-            at(&corner_coords),
-            at(&corner_normals),
-            [1; 3],
-        )?;
-    }
-    if scene.are_points {
-        points(out, 1, positions.len())?;
-    }
-    scene.check_written(outcome)?;
-    Ok(vec![write_materials(&materials, place, job)?, output])
+    let materials = writer.materials;
+    plan.check_written(outcome)?;
+    Ok(vec![
+        write_materials(&materials.images, place, plan.job)?,
+        output,
+    ])
 }
 
-fn write_meshes(scene: &Scene, job: &Job<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
-    let (turns, flips_v) = (job.turns(scene.format), job.flips_v(scene.format));
-    let pose = scene.pose.as_ref();
-    let (mut materials, mut taken) = (BTreeMap::new(), HashMap::new());
-    // Materials of different names stay different: each name of the file has one in the output.
-    let (mut written, mut taken_materials) = (HashMap::new(), HashMap::new());
-    let mut output = job.budget.output(place)?;
-    let out = &mut output;
-    begin(scene, place, out)?;
-    // Numbers of OBJ count from 1, and through all objects.
-    let mut first = [1_u64; 3];
-    for mesh in scene.meshes(&job.budget, outcome)?.iter() {
-        let name = mesh.name();
-        let Mesh { view, material, .. } = mesh;
+/// The materials of the MTL.
+#[derive(Default)]
+struct Materials {
+    /// The image of each material, by its name in the output.
+    images: BTreeMap<String, Option<String>>,
+    /// The name in the output of each material of the file: different names stay different.
+    names: HashMap<String, String>,
+    taken: HashMap<String, usize>,
+}
+
+/// The numbers of the elements that are written next. OBJ counts from 1, and through all objects.
+#[derive(Clone, Copy)]
+struct Numbers {
+    position: u64,
+    coordinate: u64,
+    normal: u64,
+}
+
+struct Writer<'a> {
+    plan: &'a Plan<'a>,
+    out: &'a mut Output,
+    outcome: &'a mut Outcome,
+    next: Numbers,
+    object_names: HashMap<String, usize>,
+    materials: Materials,
+    ids: MaterialIds,
+}
+
+/// The corners of the triangles of a shape, in the order in which they are written.
+struct Faces {
+    /// The lists that are written; the others are empty.
+    lists: Vec<Vec<[u32; 3]>>,
+    /// The lists of texture coordinates and of normals.
+    coordinates: Option<usize>,
+    normals: Option<usize>,
+}
+
+impl Writer<'_> {
+    fn shape(&mut self, shape: &Shape) -> Result<()> {
+        let plan = self.plan;
+        let job = plan.job;
+        let are_points = plan.scene.are_points();
         let _scope = job.budget.scope();
-        let address = view.address().to_string();
-        let name = if name.is_empty() && !job.name.is_empty() {
-            free(&job.name, &mut taken)
-        } else {
-            name.to_owned()
-        };
-        writeln!(out, "o {}", token(&name, &address))?;
-        for info in view.attributes() {
-            let is_held = match info.semantic {
-                Semantic::Position | Semantic::Color(0) => true,
-                Semantic::Normal | Semantic::TexCoord(0) => !scene.are_points,
-                _ => false,
-            };
-            if !is_held {
-                outcome.leave_out(info.semantic.to_string());
-            }
+        let mut buffer = Buffer::default();
+        shape.read(0, Parts::ALL, &mut buffer, &mut Scratch::default())?;
+        plan.charge_read(&buffer)?;
+        self.charge(&buffer)?;
+        self.begin_object(shape)?;
+        self.report(&buffer);
+        if !are_points {
+            read::remove_non_finite(&mut buffer, plan, self.outcome)?;
         }
-        let positions = read::positions(view, pose, job, outcome)?;
-        let (mut coords, mut normals) = (None, None);
-        if !scene.are_points {
-            coords = array::<2>((view, pose), &Semantic::TexCoord(0), job, outcome)?;
-            normals = array::<3>((view, pose), &Semantic::Normal, job, outcome)?;
+        let mut positions = Vec::new();
+        if let Some(stream) = buffer.positions() {
+            positions = read::positions(stream, plan, self.outcome)?;
         }
-        let colors = array::<4>((view, pose), &Semantic::Color(0), job, outcome)?;
+        let mut coordinates = None;
+        let mut normals = None;
+        if !are_points {
+            coordinates = self.array::<2>(&buffer, &Semantic::TexCoord(0))?;
+            normals = self.array::<3>(&buffer, &Semantic::Normal)?;
+        }
+        let colors = self.array::<4>(&buffer, &Semantic::Color(0))?;
         match &colors {
-            Some(colors) => colored_lines(out, &positions, colors)?,
-            None => lines(out, "v", &positions)?,
+            Some(colors) => colored_lines(self.out, &positions, colors)?,
+            None => lines(self.out, "v", &positions)?,
         }
         if colors.iter().flatten().any(|[.., alpha]| *alpha != 1.0) {
-            outcome.leave_out("the opacity of colours");
+            self.outcome.leave_out("the opacity of colours");
         }
-        for [u, v] in coords.iter().flatten() {
-            writeln!(out, "vt {u} {}", if flips_v { 1.0 - v } else { *v })?;
-        }
-        if flips_v {
-            outcome.change(
-                "texture coordinates v, now 1 - v",
-                coords.iter().flatten().count() as u64,
-            );
-        }
-        lines(out, "vn", normals.as_deref().unwrap_or_default())?;
-        let corners = view
-            .indices()
-            .triangles()
-            .map(|corners| turned(corners, turns));
-        let corners = job.budget.collect(corners, "triangles of a mesh")?;
-        outcome.wrote(positions.len(), kept_count(view, job));
-        outcome.count_degenerate(corners.iter().copied(), job.drops_degenerate());
-        job.count_materials(view.material_ids().map(|ids| ids.iter()), outcome)?;
-        if job.merges_materials() && view.material_ids().is_some() {
-            outcome.leave_out("material IDs");
-        }
-        let mut current = None;
-        for group in view.groups().filter(|_| !scene.are_points) {
-            let image = material.as_deref().filter(|_| coords.is_some());
-            let image = image
-                .and_then(|name| scene.texture(name))
-                .map(Texture::path);
-            let material = match (material.as_deref(), view.material_ids()) {
-                (Some(name), _) => Some(match written.get(name) {
-                    Some(known) => String::clone(known),
-                    None => {
-                        job.budget.keep(4 * name.len() as u64 + 256, "materials")?;
-                        let free = free(&token(name, "material"), &mut taken_materials);
-                        written.insert(name.to_owned(), free.clone());
-                        free
-                    }
-                }),
-                (None, Some(_)) => Some(job.material_of(group.material)),
-                (None, None) => None,
-            };
-            if let Some(material) = &material
-                && current.as_ref() != Some(material)
-            {
-                writeln!(out, "usemtl {material}")?;
-                if materials
-                    .get(material)
-                    .is_none_or(|known: &Option<String>| known.is_none() && image.is_some())
-                {
-                    let bytes = material.len() + image.as_ref().map_or(0, String::len);
-                    job.budget.keep(2 * bytes as u64 + 96, "materials")?;
-                    materials.insert(material.clone(), image);
-                }
-            }
-            current = material;
-            let triangles = corners
-                .get(group.triangles)
-                .unwrap_or_default()
-                .iter()
-                .copied();
-            for triangle in triangles.filter(|corners| job.keeps(*corners)) {
-                let same = |is_there: bool| is_there.then_some(triangle);
-                face(
-                    out,
-                    triangle,
-                    same(coords.is_some()),
-                    same(normals.is_some()),
-                    first,
-                )?;
-            }
-        }
-        if scene.are_points {
-            if material.is_some() {
-                outcome.leave_out("materials of points");
-            }
-            points(out, first[0], positions.len())?;
-        }
+        self.coordinate_lines(coordinates.as_deref().unwrap_or_default())?;
+        lines(self.out, "vn", normals.as_deref().unwrap_or_default())?;
+
+        let list_of = |semantic: &Semantic| buffer.stream(semantic).and_then(Stream::corners);
+        let coordinate_list = coordinates.as_ref().and(list_of(&Semantic::TexCoord(0)));
+        let normal_list = normals.as_ref().and(list_of(&Semantic::Normal));
+        let faces = Faces::new(&buffer, coordinate_list, normal_list, plan);
         let counts = [
             positions.len(),
-            coords.map_or(0, |coords| coords.len()),
+            coordinates.map_or(0, |coordinates| coordinates.len()),
             normals.map_or(0, |normals| normals.len()),
         ];
-        for (first, count) in first.iter_mut().zip(counts) {
-            *first += count as u64;
+        faces.check(counts)?;
+        let kept = plan.kept_count(buffer.position_corners());
+        self.outcome.wrote(positions.len(), kept);
+        plan.count_degenerate(&buffer, self.outcome);
+        self.ids.count(buffer.material_ids(), job, self.outcome)?;
+        if self.ids.are_merged(job) && buffer.material_ids().is_some() {
+            self.outcome.leave_out("material IDs");
+        }
+        if are_points {
+            if shape.material().is_some() {
+                self.outcome.leave_out("materials of points");
+            }
+            points(self.out, self.next.position, positions.len())?;
+        } else {
+            self.faces(shape, &buffer, &faces)?;
+        }
+        let [positions, coordinates, normals] = counts.map(|count| count as u64);
+        self.next.position += positions;
+        self.next.coordinate += coordinates;
+        self.next.normal += normals;
+        Ok(())
+    }
+
+    /// Charges what a snapshot takes: its arrays and the ones that are written, and the corners of at most three streams.
+    fn charge(&self, buffer: &Buffer) -> Result<()> {
+        let budget = &self.plan.job.budget;
+        let mut elements: usize = 0;
+        for stream in buffer.streams() {
+            if stream.floats().is_some() {
+                elements = elements.saturating_add(stream.len());
+            }
+        }
+        budget.charge_for::<[[f32; 3]; 2]>(elements, "mesh of a snapshot")?;
+        let lists = buffer.corners().len().min(3);
+        let corners = buffer.triangle_count().saturating_mul(lists);
+        budget.charge_for::<[u32; 3]>(corners, "triangles of a mesh")
+    }
+
+    fn begin_object(&mut self, shape: &Shape) -> Result<()> {
+        let job = self.plan.job;
+        let name = if !shape.name().is_empty() {
+            shape.name().to_owned()
+        } else if shape.has_keys() || job.name.is_empty() {
+            job.name.clone()
+        } else {
+            free(&job.name, &mut self.object_names)
+        };
+        let otherwise = if shape.has_keys() {
+            "mesh".to_owned()
+        } else {
+            shape.address().to_string()
+        };
+        writeln!(self.out, "o {}", token(&name, &otherwise))?;
+        Ok(())
+    }
+
+    /// Reports the streams that OBJ does not hold.
+    fn report(&mut self, buffer: &Buffer) {
+        let are_points = self.plan.scene.are_points();
+        for stream in buffer.streams() {
+            // A remark of the scene has said that nothing refers to the other streams of a snapshot of points.
+            let is_said = are_points && stream.floats().is_some();
+            let is_held = match stream.semantic() {
+                Semantic::Position | Semantic::Color(0) => true,
+                Semantic::Normal | Semantic::TexCoord(0) => !are_points || is_said,
+                _ => is_said,
+            };
+            if !is_held {
+                self.outcome.leave_out(stream.semantic().to_string());
+            }
+        }
+        let coordinates = buffer.stream(&Semantic::TexCoord(0));
+        if coordinates.is_some_and(|stream| stream.format().components > 2) && !are_points {
+            self.outcome.leave_out("the third texture coordinate");
+        }
+        if buffer.has_edge_visibility() && !are_points {
+            self.outcome.leave_out("visibility of edges");
         }
     }
-    scene.check_written(outcome)?;
-    job.finish(
-        vec![write_materials(&materials, place, job)?, output],
-        outcome,
-    )
+
+    /// The numbers of an attribute; `None` if the shape has none, or none that can be written.
+    fn array<const N: usize>(
+        &mut self,
+        buffer: &Buffer,
+        semantic: &Semantic,
+    ) -> Result<Option<Vec<[f32; N]>>> {
+        match buffer.stream(semantic) {
+            Some(stream) => read::optional(stream, self.plan, self.outcome),
+            None => Ok(None),
+        }
+    }
+
+    fn coordinate_lines(&mut self, coordinates: &[[f32; 2]]) -> Result<()> {
+        for [u, v] in coordinates {
+            let v = if self.plan.flips_v { 1.0 - v } else { *v };
+            writeln!(self.out, "vt {u} {v}")?;
+        }
+        if self.plan.flips_v {
+            let count = coordinates.len() as u64;
+            self.outcome
+                .change("texture coordinates v, now 1 - v", count);
+        }
+        Ok(())
+    }
+
+    fn faces(&mut self, shape: &Shape, buffer: &Buffer, faces: &Faces) -> Result<()> {
+        let Some(corners) = buffer
+            .position_corners()
+            .filter(|corners| !corners.is_empty())
+        else {
+            return Ok(());
+        };
+        if let Some(material) = shape.material() {
+            let has_coordinates = faces.coordinates.is_some();
+            let image = self.plan.images.of(Some(material));
+            let image = image.filter(|_| has_coordinates).map(Texture::path);
+            let name = self.materials.name(material.name, self.plan.job)?;
+            self.use_material(name, image)?;
+        }
+        let mut ids = buffer.material_ids();
+        let mut current = None;
+        for (index, triangle) in corners.triangles().enumerate() {
+            let id = ids.as_mut().and_then(Iterator::next);
+            if !self.plan.keeps(triangle) {
+                continue;
+            }
+            let job = self.plan.job;
+            let id = id.map(|id| if self.ids.are_merged(job) { 0 } else { id });
+            if let Some(id) = id.filter(|_| id != current) {
+                current = Some(id);
+                let name = self.ids.name(id, job);
+                self.use_material(name, None)?;
+            }
+            faces.write(index, self.next, self.out)?;
+        }
+        Ok(())
+    }
+
+    fn use_material(&mut self, name: String, image: Option<String>) -> Result<()> {
+        writeln!(self.out, "usemtl {name}")?;
+        let images = &mut self.materials.images;
+        let known = images.get(&name);
+        if known.is_none_or(|known| known.is_none() && image.is_some()) {
+            let bytes = name.len() + image.as_ref().map_or(0, String::len);
+            let budget = &self.plan.job.budget;
+            budget.keep(2 * bytes as u64 + 96, "materials")?;
+            images.insert(name, image);
+        }
+        Ok(())
+    }
 }
 
-/// The numbers of an attribute; `None` if the mesh has none, or none that can be written.
-fn array<const N: usize>(
-    (view, pose): (&MeshView, Option<&Pose>),
-    semantic: &Semantic,
-    job: &Job<'_>,
-    outcome: &mut Outcome,
-) -> Result<Option<Vec<[f32; N]>>> {
-    let Some(attribute) = view.attribute(semantic)? else {
-        return Ok(None);
-    };
-    read::optional(view, &attribute, pose, job, outcome)
+impl Materials {
+    /// The name in the output of a material of the file.
+    fn name(&mut self, name: &str, job: &Job<'_>) -> Result<String> {
+        if let Some(known) = self.names.get(name) {
+            return Ok(known.clone());
+        }
+        job.budget.keep(4 * name.len() as u64 + 256, "materials")?;
+        let free = free(&token(name, "material"), &mut self.taken);
+        self.names.insert(name.to_owned(), free.clone());
+        Ok(free)
+    }
 }
 
-fn begin(scene: &Scene, place: &Place, out: &mut impl Write) -> Result<()> {
+impl Faces {
+    fn new(
+        buffer: &Buffer,
+        coordinates: Option<usize>,
+        normals: Option<usize>,
+        plan: &Plan<'_>,
+    ) -> Self {
+        let used = [Some(0), coordinates, normals];
+        let mut lists = Vec::new();
+        for (list, corners) in buffer.corners().iter().enumerate() {
+            lists.push(if used.contains(&Some(list)) {
+                let triangles = corners.triangles();
+                triangles.map(|corners| plan.turned(corners)).collect()
+            } else {
+                Vec::new()
+            });
+        }
+        Self {
+            lists,
+            coordinates,
+            normals,
+        }
+    }
+
+    /// Fails if a corner has an index that is not less than the number of elements, and says where.
+    fn check(&self, [positions, coordinates, normals]: [usize; 3]) -> Result<()> {
+        let used = [
+            (Some(0), positions),
+            (self.normals, normals),
+            (self.coordinates, coordinates),
+        ];
+        let mut corners: Vec<&[u32]> = Vec::new();
+        let mut counts = Vec::new();
+        for (list, count) in used {
+            if let Some(list) = list.and_then(|list| self.lists.get(list)) {
+                corners.push(list.as_flattened());
+                counts.push(count);
+            }
+        }
+        let is_beyond = |(corners, count): (&&[u32], &usize)| {
+            corners.iter().any(|index| *index as usize >= *count)
+        };
+        if corners.iter().zip(&counts).any(is_beyond) {
+            VertexRemap::new(&corners, &counts)?;
+        }
+        Ok(())
+    }
+
+    /// The corners of a triangle in a list.
+    fn corners(&self, list: Option<usize>, triangle: usize) -> Option<[u32; 3]> {
+        self.lists.get(list?)?.get(triangle).copied()
+    }
+
+    /// Writes a triangle. `next` has the numbers of the first elements of the shape.
+    fn write(&self, triangle: usize, next: Numbers, out: &mut impl Write) -> Result<()> {
+        let positions = self.corners(Some(0), triangle).unwrap_or_default();
+        let coordinates = self.corners(self.coordinates, triangle);
+        let normals = self.corners(self.normals, triangle);
+        write!(out, "f")?;
+        for (corner, position) in positions.into_iter().enumerate() {
+            write!(out, " {}", u64::from(position) + next.position)?;
+            let coordinate = coordinates.map(|all| u64::from(all[corner]) + next.coordinate);
+            let normal = normals.map(|all| u64::from(all[corner]) + next.normal);
+            match (coordinate, normal) {
+                (Some(coordinate), Some(normal)) => write!(out, "/{coordinate}/{normal}")?,
+                (Some(coordinate), None) => write!(out, "/{coordinate}")?,
+                (None, Some(normal)) => write!(out, "//{normal}")?,
+                (None, None) => {}
+            }
+        }
+        writeln!(out)?;
+        Ok(())
+    }
+}
+
+fn begin(plan: &Plan<'_>, place: &Place, out: &mut impl Write) -> Result<()> {
     let library = materials_of(place)?;
     let library = library.name().to_string_lossy();
     // No statement of OBJ can name a file with a control character.
     let library = library.replace(char::is_control, "_");
     writeln!(out, "# meshmap")?;
-    if let Some(unit) = scene.unit.comment() {
+    if let Some(unit) = assume::unit_comment(plan.scene) {
         writeln!(out, "# {unit}")?;
     }
     writeln!(out, "mtllib {library}")?;
@@ -370,30 +410,6 @@ fn points(out: &mut impl Write, first: u64, count: usize) -> Result<()> {
     for point in (first..).take(count) {
         writeln!(out, "p {point}")?;
     }
-    Ok(())
-}
-
-/// A triangle; `first` is the number of the first position, texture coordinate and normal.
-fn face(
-    out: &mut impl Write,
-    positions: [u32; 3],
-    coords: Option<[u32; 3]>,
-    normals: Option<[u32; 3]>,
-    first: [u64; 3],
-) -> Result<()> {
-    write!(out, "f")?;
-    for (corner, position) in positions.into_iter().enumerate() {
-        write!(out, " {}", u64::from(position) + first[0])?;
-        let coord = coords.map(|coords| u64::from(coords[corner]) + first[1]);
-        let normal = normals.map(|normals| u64::from(normals[corner]) + first[2]);
-        match (coord, normal) {
-            (Some(coord), Some(normal)) => write!(out, "/{coord}/{normal}")?,
-            (Some(coord), None) => write!(out, "/{coord}")?,
-            (None, Some(normal)) => write!(out, "//{normal}")?,
-            (None, None) => {}
-        }
-    }
-    writeln!(out)?;
     Ok(())
 }
 

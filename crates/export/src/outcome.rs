@@ -3,9 +3,9 @@ use std::path::PathBuf;
 
 use meshmap::Text;
 use meshmap_outputs::Written;
+use meshmap_scene::vector::is_degenerate;
 
 use crate::looked_for::Textures;
-use crate::vector::is_degenerate;
 
 /// The result of writing a file's content.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -3,16 +3,17 @@
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
-use meshmap::{MeshView, Semantic};
-use meshmap_outputs::Place;
+use meshmap::Semantic;
+use meshmap_outputs::{Output, Place};
+use meshmap_scene::Pose;
 
+use crate::assume;
+use crate::check::replace_non_finite;
 use crate::error::{Error, Result};
+use crate::names::free;
 use crate::outcome::{Outcome, Report};
-use crate::scene::check::{kept, kept_count, replace_non_finite, turned};
-use crate::scene::names::free;
-use crate::scene::pose::Pose;
-use crate::scene::{Scene, read};
-use crate::settings::Job;
+use crate::plan::{Plan, Vertices};
+use crate::read;
 
 /// An attribute, and the names of the properties that hold it.
 struct Column {
@@ -27,18 +28,15 @@ impl Column {
     }
 }
 
-pub(crate) fn write(
-    scene: &Scene,
-    job: &Job<'_>,
-    place: &Place,
-    outcome: &mut Outcome,
-) -> Result<()> {
-    let meshes = scene.meshes(&job.budget, outcome)?;
-    let views: Vec<&MeshView> = meshes.iter().map(|mesh| &mesh.view).collect();
-    let pose = scene.pose.as_ref();
-    let columns = columns((&views, pose), job, outcome)?;
-    let vertices: usize = views.iter().map(|view| view.vertex_count()).sum();
-    let faces: usize = views.iter().map(|view| kept_count(view, job)).sum();
+pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
+    let job = plan.job;
+    let all = plan.vertices(outcome)?;
+    let columns = columns(&all, plan, outcome)?;
+    let vertices: usize = all.iter().map(Vertices::count).sum();
+    let faces: usize = all
+        .iter()
+        .map(|vertices| plan.kept_count(vertices.corners()))
+        .sum();
     if u32::try_from(vertices).is_err() {
         let what = format!("{vertices} vertices, where 4,294,967,295 are the most");
         return Err(Error::NotHeld {
@@ -47,36 +45,21 @@ pub(crate) fn write(
         });
     }
     outcome.wrote(vertices, faces);
-    let materials = has_materials(&views);
+    let has_materials = has_materials(&all);
     let mut output = job.budget.output(place)?;
     let out = &mut output;
     write!(
         out,
         "ply\nformat binary_little_endian 1.0\ncomment meshmap\n"
     )?;
-    // MeshLab's comment, which names one image for all vertices.
-    let mut images = meshes
-        .iter()
-        .map(|mesh| Some(scene.texture(mesh.material.as_deref()?)?.path()));
-    let image = images
-        .next()
-        .flatten()
-        .filter(|image| images.all(|other| other.as_ref() == Some(image)));
-    match image {
-        Some(image) => writeln!(out, "comment TextureFile {image}")?,
-        None if outcome.textures.found().next().is_some() => {
-            outcome.leave_out("textures, which differ");
-            job.copies.take();
-            outcome
-                .textures
-                .images
-                .iter_mut()
-                .filter_map(|(_, found)| found.as_mut())
-                .for_each(|found| found.is_used = false);
-        }
-        None => {}
+    let image = image_of_all(plan);
+    if let Some(image) = &image {
+        writeln!(out, "comment TextureFile {image}")?;
+    } else if outcome.textures.found().next().is_some() {
+        outcome.leave_out("textures, which differ");
+        outcome.textures.use_none();
     }
-    if let Some(unit) = scene.unit.comment() {
+    if let Some(unit) = assume::unit_comment(plan.scene) {
         writeln!(out, "comment {unit}")?;
     }
     writeln!(out, "element vertex {vertices}")?;
@@ -90,63 +73,71 @@ pub(crate) fn write(
         out,
         "element face {faces}\nproperty list uchar uint vertex_indices\n"
     )?;
-    if materials {
+    if has_materials {
         writeln!(out, "property int material_index")?;
     }
     writeln!(out, "end_header")?;
-    let flips_v = job.flips_v(scene.format);
-    for view in &views {
-        write_vertices((view, pose), flips_v, &columns, job, out, outcome)?;
+    for vertices in &all {
+        write_vertices(vertices, &columns, plan, out, outcome)?;
     }
-    let turns = job.turns(scene.format);
-    let (mut first, mut mesh) = (0_u32, 0_i32);
-    for view in &views {
-        let ids = view.material_ids();
-        outcome.count_degenerate(view.indices().triangles(), job.drops_degenerate());
-        for (index, corners) in kept(view, job) {
-            out.write_all(&[3])?;
-            for corner in turned(corners, turns) {
-                out.write_all(&corner.wrapping_add(first).to_le_bytes())?;
-            }
-            if materials {
-                let id = ids
-                    .and_then(|ids| ids.get(index))
-                    .map_or(mesh, u32::cast_signed);
-                out.write_all(&id.to_le_bytes())?;
-            }
-        }
-        first = first.wrapping_add(u32::try_from(view.vertex_count()).unwrap_or(u32::MAX));
-        mesh += 1;
+    let mut first = 0_u32;
+    for (mesh, vertices) in (0_i32..).zip(&all) {
+        plan.count_degenerate(&vertices.buffer, outcome);
+        let default_material = has_materials.then_some(mesh);
+        write_faces(vertices, first, default_material, plan, out)?;
+        first = first.wrapping_add(u32::try_from(vertices.count()).unwrap_or(u32::MAX));
     }
-    scene.check_written(outcome)?;
-    job.finish(vec![output], outcome)
+    plan.check_written(outcome)?;
+    if image.is_some() {
+        plan.images.finish(vec![output], job, outcome)
+    } else {
+        plan.images.finish_without(vec![output], job, outcome)
+    }
 }
 
-/// Returns `true` if triangles have several materials.
-fn has_materials(views: &[&MeshView]) -> bool {
-    let mut groups = views.iter().enumerate().flat_map(|(mesh, view)| {
-        let has_ids = view.material_ids().is_some();
-        let of = move |material| if has_ids { (0, material) } else { (mesh, 0) };
-        view.groups().map(move |group| of(group.material))
-    });
-    let first = groups.next();
-    groups.any(|group| Some(group) != first)
+/// The image of all shapes, which a comment of MeshLab's names; `None` if they have none, or several.
+fn image_of_all(plan: &Plan<'_>) -> Option<String> {
+    let shapes = plan.scene.shapes().iter();
+    let mut images = shapes.map(|shape| Some(plan.images.of(shape.material())?.path()));
+    let first = images.next()??;
+    images
+        .all(|other| other.as_ref() == Some(&first))
+        .then_some(first)
+}
+
+/// Returns `true` if triangles have several materials: a mesh without numbers of materials has its own one.
+fn has_materials(all: &[Vertices]) -> bool {
+    let mut first = None;
+    for (mesh, vertices) in all.iter().enumerate() {
+        if vertices.buffer.triangle_count() == 0 {
+            continue;
+        }
+        let Some(ids) = vertices.buffer.material_ids() else {
+            if *first.get_or_insert((mesh, 0)) != (mesh, 0) {
+                return true;
+            }
+            continue;
+        };
+        for id in ids {
+            if *first.get_or_insert((0, id)) != (0, id) {
+                return true;
+            }
+        }
+    }
+    false
 }
 
 /// The attributes that all meshes have, in the order of the first mesh.
-fn columns(
-    (views, pose): (&[&MeshView], Option<&Pose>),
-    job: &Job<'_>,
-    outcome: &mut Outcome,
-) -> Result<Vec<Column>> {
+fn columns(all: &[Vertices], plan: &Plan<'_>, outcome: &mut Outcome) -> Result<Vec<Column>> {
     /// A column and its array, and one of its names, in lists and tables that have grown.
     const OF_COLUMN: u64 = 128;
     const OF_NAME: u64 = 112;
-    let budget = &job.budget;
-    let are_posed = pose.is_some_and(Pose::is_frame);
+    let budget = &plan.job.budget;
+    let are_posed = plan.scene.pose().is_some_and(Pose::is_frame);
     let mut columns: Vec<Column> = Vec::new();
-    let (mut seen, mut taken) = (HashSet::new(), HashMap::<String, usize>::new());
-    let infos = views.iter().flat_map(|view| view.attributes());
+    let mut seen = HashSet::new();
+    let mut taken = HashMap::<String, usize>::new();
+    let infos = all.iter().flat_map(Vertices::attributes);
     for info in infos {
         let semantic = &info.semantic;
         if !seen.insert(semantic) {
@@ -158,22 +149,21 @@ fn columns(
             ));
             continue;
         }
-        if !views.iter().all(|view| view.has(semantic)) {
+        let has_it = |vertices: &Vertices| vertices.buffer.stream(semantic).is_some();
+        if !all.iter().all(has_it) {
             outcome.leave_out(format!("{semantic}, which not every mesh has"));
             continue;
         }
-        if *semantic != Semantic::Position && !are_finite(views, semantic, job, outcome)? {
+        if *semantic != Semantic::Position && !are_finite(all, semantic, plan, outcome)? {
             continue;
         }
         let components = usize::try_from(info.format.components).unwrap_or(4).min(4);
         let mut names = names(semantic, components);
-        for name in &names {
+        for name in &mut names {
             budget.keep(OF_NAME + 3 * name.len() as u64, "names of attributes")?;
+            *name = free(name, &mut taken);
         }
         budget.keep(OF_COLUMN, "attributes of all meshes")?;
-        names
-            .iter_mut()
-            .for_each(|name| *name = free(name, &mut taken));
         columns.push(Column {
             semantic: semantic.clone(),
             names,
@@ -202,23 +192,24 @@ fn columns(
 
 /// Returns `true` if an attribute can be written of every mesh: otherwise it is reported as left out.
 fn are_finite(
-    views: &[&MeshView],
+    all: &[Vertices],
     semantic: &Semantic,
-    job: &Job<'_>,
+    plan: &Plan<'_>,
     outcome: &mut Outcome,
 ) -> Result<bool> {
+    let job = plan.job;
     if job.zero_non_finite {
         return Ok(true);
     }
-    for view in views {
+    for vertices in all {
         let _scope = job.budget.scope();
-        let Some(attribute) = view.attribute(semantic)? else {
+        let Some(stream) = vertices.buffer.stream(semantic) else {
             continue;
         };
         job.budget
-            .charge_for::<[f32; 4]>(attribute.len(), "numbers of an attribute")?;
-        let mut values = attribute.to_f32::<4>();
-        let address_of = |index| format!("{}.{semantic}[{index}]", view.address());
+            .charge_for::<[f32; 4]>(stream.len(), "numbers of an attribute")?;
+        let mut values = stream.to_f32::<4>()?;
+        let address_of = |index| format!("{}[{index}]", stream.address());
         match replace_non_finite(&mut values, address_of, job.zero_non_finite) {
             Err(Error::NonFinite { address, value }) => {
                 outcome.lacks(format!("{semantic}, because {address} is {value}"));
@@ -264,35 +255,66 @@ fn names(semantic: &Semantic, components: usize) -> Vec<String> {
     }
 }
 
+fn write_faces(
+    vertices: &Vertices,
+    first: u32,
+    default_material: Option<i32>,
+    plan: &Plan<'_>,
+    out: &mut Output,
+) -> Result<()> {
+    let ids: Option<Vec<u32>> = match default_material {
+        Some(_) => vertices.buffer.material_ids().map(Iterator::collect),
+        None => None,
+    };
+    let Some(corners) = vertices.corners() else {
+        return Ok(());
+    };
+    for (index, corners) in plan.kept(corners) {
+        out.write_all(&[3])?;
+        for corner in plan.turned(corners) {
+            out.write_all(&corner.wrapping_add(first).to_le_bytes())?;
+        }
+        if let Some(mesh) = default_material {
+            let id = ids.as_ref().and_then(|ids| ids.get(index).copied());
+            let id = id.map_or(mesh, u32::cast_signed);
+            out.write_all(&id.to_le_bytes())?;
+        }
+    }
+    Ok(())
+}
+
 fn write_vertices(
-    (view, pose): (&MeshView, Option<&Pose>),
-    flips_v: bool,
+    vertices: &Vertices,
     columns: &[Column],
-    job: &Job<'_>,
-    out: &mut impl Write,
+    plan: &Plan<'_>,
+    out: &mut Output,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let _scope = job.budget.scope();
-    let positions = read::positions(view, pose, job, outcome)?;
+    let _scope = plan.job.budget.scope();
+    let mut positions = Vec::new();
+    if let Some(stream) = vertices.buffer.positions() {
+        positions = read::positions(stream, plan, outcome)?;
+    }
     let mut arrays = Vec::new();
-    for column in columns
-        .iter()
-        .filter(|column| column.semantic != Semantic::Position)
-    {
-        let Some(attribute) = view.attribute(&column.semantic)? else {
+    for column in columns {
+        if column.semantic == Semantic::Position {
+            continue;
+        }
+        let Some(stream) = vertices.buffer.stream(&column.semantic) else {
             continue;
         };
-        let values = read::optional::<4>(view, &attribute, pose, job, outcome)?;
-        drop(attribute);
-        let mut values = values.unwrap_or_default();
-        if flips_v && matches!(column.semantic, Semantic::TexCoord(_)) {
-            values.iter_mut().for_each(|[_, v, ..]| *v = 1.0 - *v);
+        let mut values = read::optional::<4>(stream, plan, outcome)?.unwrap_or_default();
+        if plan.flips_v && matches!(column.semantic, Semantic::TexCoord(_)) {
+            for [_, v, ..] in &mut values {
+                *v = 1.0 - *v;
+            }
             outcome.change("texture coordinates v, now 1 - v", values.len() as u64);
         }
         arrays.push((values, column));
     }
-    let (mut rounded, mut clamped) = (0, 0);
-    for vertex in 0..view.vertex_count() {
+    let mut rounded = 0;
+    let mut clamped = 0;
+    for vertex in 0..vertices.count() {
         out.write_all(
             positions
                 .get(vertex)

@@ -1,15 +1,13 @@
 //! The targets, and the options of a conversion.
 
-use std::cell::{Cell, OnceCell, RefCell};
-use std::io;
 use std::num::NonZero;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use meshmap::cgeo::Proxy;
 use meshmap::iqm::Model;
-use meshmap::{Address, Axis, Conventions, Format, MeshFile, VOrigin, Winding};
-use meshmap_outputs::{Output, Place, Written, open_regular};
+use meshmap::{Address, Axis, Conventions, MeshFile, VOrigin, Winding};
+use meshmap_scene::{Levels, PosedFrame, Scene, SceneOptions};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
@@ -18,8 +16,8 @@ use crate::moment::{Finder, Moment, Still, When};
 use crate::options::parse;
 use crate::options::{Snapshots, options, texts};
 use crate::outcome::Outcome;
+use crate::remarks;
 use crate::turn::Turn;
-use crate::vector::is_degenerate;
 
 /// The roughness of surfaces, as the plugin for Bevy and the loader for three.js have it: the files store none.
 pub(crate) const ROUGHNESS: f32 = 0.8;
@@ -75,13 +73,13 @@ impl Target {
     /// The table of the targets.
     const fn about(self) -> About {
         let (name, revision, beside): (_, _, &[_]) = match self {
-            Self::Glb => ("glb", 1, &[]),
-            Self::Gltf => ("gltf", 1, &["bin"]),
-            Self::Obj => ("obj", 1, &["mtl"]),
+            Self::Glb => ("glb", 2, &[]),
+            Self::Gltf => ("gltf", 2, &["bin"]),
+            Self::Obj => ("obj", 2, &["mtl"]),
             Self::Ply => ("ply", 1, &[]),
             Self::Stl => ("stl", 1, &[]),
             Self::Pc2 => ("pc2", 1, &["obj", "mtl"]),
-            Self::Usdc => ("usdc", 1, &[]),
+            Self::Usdc => ("usdc", 2, &[]),
         };
         About {
             name,
@@ -159,6 +157,16 @@ pub enum Lods {
     All,
 }
 
+impl Lods {
+    pub(crate) fn levels(self) -> Levels {
+        match self {
+            Self::Finest => Levels::Finest,
+            Self::Only(level) => Levels::Only(level),
+            Self::All => Levels::All,
+        }
+    }
+}
+
 texts!(Lods, [
     ("finest", Lods::Finest),
     ("high", Lods::Only(0)),
@@ -180,7 +188,7 @@ const WITH_TEXTURES: &[Target] = &[
     Target::Ply,
     Target::Usdc,
 ];
-const WITH_MATERIALS: &[Target] = &[
+pub(crate) const WITH_MATERIALS: &[Target] = &[
     Target::Glb,
     Target::Gltf,
     Target::Obj,
@@ -333,147 +341,41 @@ options! {
     }
 }
 
-/// An image, and the place of its copy.
-pub(crate) struct Copied {
-    pub(crate) image: PathBuf,
-    pub(crate) place: Place,
-}
-
 /// A conversion of one file: its settings, and what it may still take.
 pub(crate) struct Job<'a> {
     settings: &'a Convert,
     pub(crate) budget: Budget,
-    /// `true` if the first mesh with material IDs has more than the target should have.
-    has_too_many_ids: OnceCell<bool>,
-    /// `true` if the vertices are written as points, without the triangles.
-    pub(crate) are_points: Cell<bool>,
-    /// `true` if most normals point away from the fronts of the file's triangles, which are turned then.
-    pub(crate) is_against: Cell<bool>,
-    /// Images that are copied before the output appears.
-    pub(crate) copies: RefCell<Vec<Copied>>,
-    /// The axis about which the numbers of vertices are turned, for targets without a root that turns them.
-    pub(crate) turns_about: Cell<Option<Axis>>,
 }
 
 impl Job<'_> {
-    /// Returns `true` if corners are written in another order than the file's.
-    pub(crate) fn turns(&self, format: Format) -> bool {
-        let from = format
-            .conventions()
-            .front_face
-            .unwrap_or(Winding::CounterClockwise);
-        let differs = self
-            .target
-            .conventions()
-            .front_face
-            .is_some_and(|to| to != from);
-        differs != (self.flip != self.is_against.get())
-    }
-
-    /// `true` if a triangle with these corners is written.
-    pub(crate) fn keeps(&self, corners: [u32; 3]) -> bool {
-        !self.drops_degenerate() || !is_degenerate(corners)
+    /// The scene of what is written.
+    pub(crate) fn scene(
+        &self,
+        file: &MeshFile,
+        still: &Still,
+        outcome: &mut Outcome,
+    ) -> Result<Scene> {
+        let mut options = SceneOptions::default();
+        options.meshes.clone_from(&self.meshes);
+        options.levels = self.lod.levels();
+        options.animation.clone_from(&self.anim);
+        options.animations.clone_from(&self.animations);
+        options.drops_degenerate = self.drops_degenerate();
+        if let Some(proxy) = file.as_cgeo().filter(|_| self.meshes.is_empty()) {
+            options.snapshots = Some(self.snapshots(proxy)?);
+        }
+        if let (Moment::Frame(index), Some(model)) = (still.named.moment, &still.model) {
+            options.frame = Some(PosedFrame::of_model(model.clone(), index));
+        }
+        let scene = self.budget.scene(file, &options, self.target.name())?;
+        remarks::report_all(scene.remarks(), outcome);
+        Ok(scene)
     }
 
     /// `true` if triangles with two equal corners are left out.
     pub(crate) fn drops_degenerate(&self) -> bool {
         let is_usd = self.target == Target::Usdc;
-        self.drop_degenerate || is_usd && !self.keep_degenerate || self.are_points.get()
-    }
-
-    /// Turns points or directions, if the target has them turned.
-    pub(crate) fn turn_numbers<const N: usize>(&self, values: &mut [[f32; N]]) {
-        let Some(up) = self.turns_about.get() else {
-            return;
-        };
-        for vector in values
-            .iter_mut()
-            .filter_map(|value| value.first_chunk_mut())
-        {
-            *vector = self.turn.about(up, *vector);
-        }
-    }
-
-    /// Counts the material IDs of a mesh, if it is the first that has some: many become one material, which is reported.
-    pub(crate) fn count_materials(
-        &self,
-        ids: Option<impl ExactSizeIterator<Item = u32>>,
-        outcome: &mut Outcome,
-    ) -> Result<()> {
-        /// More materials make programs hang, or run out of memory.
-        const MOST: usize = 1000;
-        let is_open =
-            !self.merge_materials && !self.keep_materials && WITH_MATERIALS.contains(&self.target);
-        let Some(ids) = ids.filter(|_| is_open && self.has_too_many_ids.get().is_none()) else {
-            return Ok(());
-        };
-        let _scope = self.budget.scope();
-        let mut ids = self.budget.collect(ids, "material IDs")?;
-        ids.sort_unstable();
-        ids.dedup();
-        if *self.has_too_many_ids.get_or_init(|| ids.len() > MOST) {
-            outcome.change(
-                "material IDs, now one material: `keep_materials` writes each",
-                ids.len() as u64,
-            );
-        }
-        Ok(())
-    }
-
-    /// `true` if all material IDs are written as one material.
-    pub(crate) fn merges_materials(&self) -> bool {
-        self.merge_materials || self.has_too_many_ids.get().is_some_and(|has| *has)
-    }
-
-    /// Moves the files of the output to their paths, after the copies of images. The last one marks the output as complete.
-    pub(crate) fn finish(&self, outputs: Vec<Output>, outcome: &mut Outcome) -> Result<()> {
-        let copies = self.copies.take();
-        match self.finish_with_copies(&copies, outputs) {
-            Ok(written) => {
-                outcome.files.extend(written);
-                Ok(())
-            }
-            Err(error) => {
-                if let Some(folder) = copies.first().and_then(|copy| copy.place.parent()) {
-                    folder.remove_empty_folder();
-                }
-                Err(error)
-            }
-        }
-    }
-
-    fn finish_with_copies(&self, copies: &[Copied], outputs: Vec<Output>) -> Result<Vec<Written>> {
-        let mut all = Vec::new();
-        for copy in copies {
-            all.push(self.copy(copy).map_err(|error| match error {
-                Error::Write(error) => {
-                    let path = copy.place.path();
-                    Error::Write(io::Error::new(
-                        error.kind(),
-                        format!("{}: {error}", path.display()),
-                    ))
-                }
-                error => error,
-            })?);
-        }
-        all.extend(outputs);
-        Ok(Output::finish_together(all)?)
-    }
-
-    fn copy(&self, copy: &Copied) -> Result<Output> {
-        let mut source = open_regular(&copy.image)?;
-        let mut output = self.budget.output(&copy.place)?;
-        io::copy(&mut source, &mut output)?;
-        Ok(output)
-    }
-
-    /// The name of the material for a material ID.
-    pub(crate) fn material_of(&self, id: u32) -> String {
-        if self.merges_materials() {
-            "material".to_owned()
-        } else {
-            format!("material_{id}")
-        }
+        self.drop_degenerate || is_usd && !self.keep_degenerate
     }
 }
 
@@ -540,11 +442,6 @@ impl Convert {
         Job {
             settings: self,
             budget,
-            has_too_many_ids: OnceCell::new(),
-            are_points: Cell::new(false),
-            is_against: Cell::new(false),
-            copies: RefCell::default(),
-            turns_about: Cell::new(None),
         }
     }
 
@@ -654,15 +551,5 @@ impl Convert {
             .and_then(|all| all.every)
             .or(self.every)
             .map_or(1, NonZero::get)
-    }
-
-    /// Returns `true` if the texture coordinate V is written as 1 - V.
-    pub(crate) fn flips_v(&self, format: Format) -> bool {
-        // If a format does not store it, programs write V as in OBJ, from the bottom.
-        let from = format.conventions().v_origin.unwrap_or(VOrigin::Bottom);
-        self.target
-            .conventions()
-            .v_origin
-            .is_some_and(|to| to != from)
     }
 }

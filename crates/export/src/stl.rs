@@ -4,27 +4,26 @@ use std::io::Write;
 
 use meshmap::Semantic;
 use meshmap_outputs::Place;
+use meshmap_scene::vector::{face_normal, unit_of_f64};
 
+use crate::assume;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
-use crate::scene::check::{kept_count, triangles};
-use crate::scene::{Mesh, Scene, read};
-use crate::settings::Job;
-use crate::vector::{face_normal, unit_of_f64};
+use crate::plan::Plan;
+use crate::read;
 
-pub(crate) fn write(
-    scene: &Scene,
-    job: &Job<'_>,
-    place: &Place,
-    outcome: &mut Outcome,
-) -> Result<()> {
-    let meshes = scene.meshes(&job.budget, outcome)?;
-    let count: usize = meshes.iter().map(|mesh| kept_count(&mesh.view, job)).sum();
+pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
+    let job = plan.job;
+    let all = plan.vertices(outcome)?;
+    let count: usize = all
+        .iter()
+        .map(|vertices| plan.kept_count(vertices.corners()))
+        .sum();
     let count = u32::try_from(count).map_err(|_| Error::NotHeld {
         target: "stl",
         what: format!("{count} triangles, where 4,294,967,295 are the most"),
     })?;
-    if scene.are_points {
+    if plan.scene.are_points() {
         let what = "a cloud of points, without triangles: use ply, obj, glb or usdc".to_owned();
         return Err(Error::NotHeld {
             target: "stl",
@@ -35,7 +34,7 @@ pub(crate) fn write(
     let out = &mut output;
     // Files whose header begins with "solid" are taken for the other kind, which is text.
     let mut header = [b' '; 80];
-    let unit = scene.unit.comment().map(|unit| format!("meshmap, {unit}"));
+    let unit = assume::unit_comment(plan.scene).map(|unit| format!("meshmap, {unit}"));
     // The unit of a damaged file may be longer than the header.
     let text = unit
         .filter(|text| text.len() <= header.len())
@@ -46,19 +45,24 @@ pub(crate) fn write(
         .for_each(|(place, byte)| *place = byte);
     out.write_all(&header)?;
     out.write_all(&count.to_le_bytes())?;
-    let turns = job.turns(scene.format);
-    for Mesh { view, .. } in meshes.iter() {
+    for vertices in &all {
         let _scope = job.budget.scope();
-        for info in view.attributes() {
-            if info.semantic != Semantic::Position {
-                outcome.leave_out(info.semantic.to_string());
+        for stream in vertices.buffer.streams() {
+            if *stream.semantic() != Semantic::Position {
+                outcome.leave_out(stream.semantic().to_string());
             }
         }
-        let positions = read::positions(view, scene.pose.as_ref(), job, outcome)?;
-        let corners = triangles(view, job, turns);
-        outcome.wrote(positions.len(), corners.len());
-        outcome.count_degenerate(view.indices().triangles(), job.drops_degenerate());
-        for corners in corners {
+        let mut positions = Vec::new();
+        if let Some(stream) = vertices.buffer.positions() {
+            positions = read::positions(stream, plan, outcome)?;
+        }
+        plan.count_degenerate(&vertices.buffer, outcome);
+        let Some(corners) = vertices.corners() else {
+            continue;
+        };
+        let triangles = plan.triangles(corners);
+        outcome.wrote(positions.len(), triangles.len());
+        for corners in triangles {
             let corners =
                 corners.map(|corner| positions.get(corner as usize).copied().unwrap_or_default());
             // A triangle without area has none; readers compute normals of zeros themselves.
@@ -71,6 +75,6 @@ pub(crate) fn write(
             out.write_all(&bytes)?;
         }
     }
-    scene.check_written(outcome)?;
-    job.finish(vec![output], outcome)
+    plan.check_written(outcome)?;
+    plan.images.finish(vec![output], job, outcome)
 }

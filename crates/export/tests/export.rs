@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use meshmap::cgeo::Parts;
 use meshmap::{Format, MeshFile, Scratch};
+use meshmap_check::check_file;
 use meshmap_export::{Convert, Error, Outcome, Target, Turn};
 use meshmap_testing::{data, open, test_files};
 
@@ -92,7 +93,7 @@ fn normals_that_are_damaged_are_not_missed_in_a_target_without_them() {
     let path = folder.path().join("out.stl");
     let convert = Convert::new(Target::Stl);
     convert.write_file(&file, &path).unwrap();
-    let checked = convert.check_file(&file, &path).unwrap();
+    let checked = check_file(&convert, &file, &path).unwrap();
     assert!(
         checked.differs.is_empty() && !checked.lines.is_empty(),
         "{checked:?}"
@@ -337,7 +338,7 @@ fn colours_have_the_names_that_programs_read() {
         let convert = Convert::new(target);
         convert.write_file(&file, &path).unwrap();
         assert_eq!(
-            convert.check_file(&file, &path).unwrap().differs,
+            check_file(&convert, &file, &path).unwrap().differs,
             [""; 0],
             "{target:?}"
         );
@@ -464,7 +465,7 @@ fn attributes_that_are_not_finite_are_left_out_and_positions_are_refused() {
             let convert = Convert::new(target);
             let outcome = convert.write_file(&file, path(target)).unwrap();
             assert_eq!(
-                convert.check_file(&file, path(target)).unwrap().differs,
+                check_file(&convert, &file, path(target)).unwrap().differs,
                 [""; 0],
                 "{target:?}"
             );
@@ -543,7 +544,7 @@ fn attributes_that_are_not_finite_are_left_out_and_positions_are_refused() {
         let (file, convert) = (open(bytes.clone()), Convert::new(target));
         let outcome = convert.write_file(&file, path(target)).unwrap();
         assert_eq!(
-            convert.check_file(&file, path(target)).unwrap().differs,
+            check_file(&convert, &file, path(target)).unwrap().differs,
             [""; 0],
             "{target:?}"
         );
@@ -592,7 +593,7 @@ fn the_bind_shape_of_a_second_life_mesh_reaches_every_target() {
         let convert = Convert::new(target);
         convert.write_file(&file, &path).unwrap();
         assert_eq!(
-            convert.check_file(&file, &path).unwrap().differs,
+            check_file(&convert, &file, &path).unwrap().differs,
             [""; 0],
             "{target:?}"
         );
@@ -651,7 +652,7 @@ fn normals_of_skinned_meshes_are_drawn_right() {
                 ..Convert::new(Target::Glb)
             };
             convert.write_file(&file, &path).unwrap();
-            assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+            assert_eq!(check_file(&convert, &file, &path).unwrap().differs, [""; 0]);
             let drawn = skinned_normals(&Glb::open(&path));
             assert!(!drawn.is_empty() && drawn.len() == normals.len());
             for (stored, drawn) in normals.iter().zip(drawn) {
@@ -732,8 +733,7 @@ fn vertices_without_weights_follow_a_joint_that_rests() {
         Some(&12)
     );
     assert_eq!(
-        Convert::new(Target::Glb)
-            .check_file(&file, &path)
+        check_file(&Convert::new(Target::Glb), &file, &path)
             .unwrap()
             .differs,
         [""; 0]
@@ -805,7 +805,7 @@ fn joints_of_second_life_that_are_not_there_are_the_last_joint() {
             .contains_key("joints that are not there, now the last joint"),
         "{outcome:?}"
     );
-    assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+    assert_eq!(check_file(&convert, &file, &path).unwrap().differs, [""; 0]);
     let glb = Glb::open(&path);
     let primitive = glb
         .gltf
@@ -842,7 +842,7 @@ fn clips_have_keys_for_everything_that_moves_in_one_of_them() {
             "{:?}",
             outcome.left_out
         );
-        assert_eq!(convert.check_file(file, &path).unwrap().differs, [""; 0]);
+        assert_eq!(check_file(convert, file, &path).unwrap().differs, [""; 0]);
         let channel = |channel: gltf::animation::Channel<'_>| {
             let property = format!("{:?}", channel.target().property());
             (
@@ -1039,7 +1039,7 @@ fn the_unit_of_a_file_reaches_each_target_that_has_one_and_a_comment_of_the_othe
             Target::Ply => text("ply").contains("\ncomment unit: 10 mm\n"),
             Target::Stl => text("stl").starts_with("meshmap, unit: 10 mm  "),
             Target::Glb | Target::Gltf | Target::Usdc => {
-                let checked = Convert::new(target).check_file(&file, &path).unwrap();
+                let checked = check_file(&Convert::new(target), &file, &path).unwrap();
                 assert!(
                     checked
                         .lines

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
 use meshmap::{Codec, Format, MeshFile, Semantic};
+use meshmap_check::check_file;
 use meshmap_export::{Convert, Error, Outcome, Render, Target};
 use meshmap_testing::data;
 use meshmap_testing::fixtures::{cgeo, iqm, openctm, tmf};
@@ -19,7 +20,7 @@ fn open(format: &str, name: &str) -> MeshFile {
 /// Converts a file, and has what was written checked.
 fn write(file: &MeshFile, convert: &Convert, path: &Path) -> Outcome {
     let outcome = convert.write_file(file, path).unwrap();
-    assert_eq!(convert.check_file(file, path).unwrap().differs, [""; 0]);
+    assert_eq!(check_file(convert, file, path).unwrap().differs, [""; 0]);
     outcome
 }
 
@@ -55,7 +56,7 @@ fn degenerate_triangles_are_counted_or_dropped() {
                     write(&file, &usual, &path).changed.get(DROPPED),
                     Some(&all.degenerate).filter(|count| **count > 0)
                 );
-                assert_eq!(usual.check_file(&file, &path).unwrap().differs, [""; 0]);
+                assert_eq!(check_file(&usual, &file, &path).unwrap().differs, [""; 0]);
             }
             let convert = Convert {
                 drop_degenerate: true,
@@ -65,7 +66,7 @@ fn degenerate_triangles_are_counted_or_dropped() {
                 Err(Error::NothingToConvert { .. }) => continue,
                 kept => kept.unwrap(),
             };
-            assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+            assert_eq!(check_file(&convert, &file, &path).unwrap().differs, [""; 0]);
             let dropped = kept.changed.get(DROPPED).copied().unwrap_or_default();
             assert_eq!(
                 (kept.degenerate, dropped),
@@ -147,8 +148,7 @@ fn files_without_triangles_have_joints_or_are_nothing_to_convert() {
                         .find(|line| !line.starts_with("the loop flags"));
                     assert_eq!(lost, None);
                     assert_eq!(
-                        Convert::new(target)
-                            .check_file(&file, &path)
+                        check_file(&Convert::new(target), &file, &path)
                             .unwrap()
                             .differs,
                         [""; 0]
@@ -351,7 +351,7 @@ fn more_than_a_thousand_materials_are_merged_unless_they_are_kept() {
         let merged = |file: &MeshFile, convert: &Convert| {
             let outcome = write(file, convert, &path);
             assert_eq!(
-                convert.check_file(file, &path).unwrap().differs,
+                check_file(convert, file, &path).unwrap().differs,
                 Vec::<String>::new(),
                 "{target}"
             );
@@ -470,11 +470,11 @@ fn names_that_end_in_a_backslash_continue_no_line_of_obj() {
             (objects, materials)
         );
         assert_eq!(names(&text, "usemtl "), names(&library, "newmtl "));
-        assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+        assert_eq!(check_file(&convert, &file, &path).unwrap().differs, [""; 0]);
         if materials == surface_count {
             // Two materials that became one.
             fs::write(&path, text.replace("usemtl a_b_1\n", "usemtl a_b\n")).unwrap();
-            assert_ne!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+            assert_ne!(check_file(&convert, &file, &path).unwrap().differs, [""; 0]);
         }
     }
 }

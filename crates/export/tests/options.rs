@@ -8,6 +8,7 @@ use std::sync::Arc;
 use meshmap::cgeo::{Dialect, SizeMeaning};
 use meshmap::iqm::{Model, Trs};
 use meshmap::{Codec, MeshFile, Options, Semantic, Source};
+use meshmap_check::check_file;
 use meshmap_export::{Convert, Error, Lods, Outcome, Target};
 use meshmap_testing::fixtures::{cgeo, tmf};
 use meshmap_testing::open;
@@ -22,7 +23,7 @@ fn open(format: &str, name: &str) -> MeshFile {
 fn json(file: &MeshFile, convert: &Convert, folder: &Path) -> (Value, Outcome) {
     let path = folder.join("out.gltf");
     let outcome = convert.write_file(file, &path).unwrap();
-    let checked = convert.check_file(file, &path).unwrap();
+    let checked = check_file(convert, file, &path).unwrap();
     assert_eq!(checked.differs, [""; 0]);
     (
         serde_json::from_slice(&fs::read(path).unwrap()).unwrap(),
@@ -495,7 +496,7 @@ fn a_check_finds_what_was_damaged() {
         let path = folder.path().join("out").with_extension(target.name());
         convert.write_file(&file, &path).unwrap();
         assert_eq!(
-            convert.check_file(&file, &path).unwrap().differs,
+            check_file(&convert, &file, &path).unwrap().differs,
             [""; 0],
             "{name}"
         );
@@ -506,7 +507,12 @@ fn a_check_finds_what_was_damaged() {
             let mut damaged = whole.clone();
             damaged[*place] ^= 0x45;
             fs::write(&path, &damaged).unwrap();
-            found += usize::from(!convert.check_file(&file, &path).unwrap().differs.is_empty());
+            found += usize::from(
+                !check_file(&convert, &file, &path)
+                    .unwrap()
+                    .differs
+                    .is_empty(),
+            );
         }
         // Some bytes are names, padding, and numbers that are not compared.
         assert!(
@@ -516,7 +522,7 @@ fn a_check_finds_what_was_damaged() {
         );
         fs::write(&path, &whole[..whole.len() - 10]).unwrap();
         assert_ne!(
-            convert.check_file(&file, &path).unwrap().differs,
+            check_file(&convert, &file, &path).unwrap().differs,
             [""; 0],
             "{name}, cut"
         );
@@ -581,15 +587,14 @@ fn a_frame_is_written_as_the_library_moves_it() {
             "{:?}",
             outcome.notes
         );
-        let checked = still.check_file(&file, &path).unwrap();
+        let checked = check_file(&still, &file, &path).unwrap();
         assert_eq!(checked.differs, [""; 0], "{target:?}");
         // Another frame is another mesh, which the check sees.
         let other = Convert {
             frame: Some(0),
             ..Convert::new(target)
-        }
-        .check_file(&file, &path)
-        .unwrap();
+        };
+        let other = check_file(&other, &file, &path).unwrap();
         assert_ne!(other.differs, [""; 0], "{target:?}");
     }
     // Moved here once more: each vertex by the mean of its joints.
@@ -654,7 +659,7 @@ fn a_frame_is_written_as_the_library_moves_it() {
         "{:?}",
         outcome.notes
     );
-    assert_eq!(still.check_file(&file, &path).unwrap().differs, [""; 0]);
+    assert_eq!(check_file(&still, &file, &path).unwrap().differs, [""; 0]);
 }
 
 /// The hand's joint is below the arm, and its pose below the root. In the second file its frames are sheared relative to the arm, which
@@ -674,7 +679,7 @@ fn a_frame_follows_the_parents_of_the_poses() {
         };
         convert.write_file(&file, &path).unwrap();
         assert_eq!(
-            convert.check_file(&file, &path).unwrap().differs,
+            check_file(&convert, &file, &path).unwrap().differs,
             [""; 0],
             "{name}"
         );
@@ -804,7 +809,7 @@ fn a_frame_of_another_file_moves_a_mesh_that_has_none() {
         ..ply()
     };
     with.write_file(&file, &joined).unwrap();
-    assert_eq!(with.check_file(&file, &joined).unwrap().differs, [""; 0]);
+    assert_eq!(check_file(&with, &file, &joined).unwrap().differs, [""; 0]);
     ply()
         .write_file(&MeshFile::open(&whole).unwrap(), &own)
         .unwrap();
@@ -844,7 +849,7 @@ fn a_time_of_a_proxy_is_the_nearest_snapshot() {
         };
         number.write_file(&file, &by_number).unwrap();
         assert_eq!(
-            number.check_file(&file, &by_time).unwrap().differs,
+            check_file(&number, &file, &by_time).unwrap().differs,
             [""; 0],
             "{target:?}"
         );
@@ -1024,7 +1029,7 @@ fn points_need_no_material_ids_in_a_ply() {
         };
         let path = folder.path().join("out.ply");
         convert.write_file(&file, &path).unwrap();
-        assert_eq!(convert.check_file(&file, &path).unwrap().differs, [""; 0]);
+        assert_eq!(check_file(&convert, &file, &path).unwrap().differs, [""; 0]);
         let written = fs::read(&path).unwrap();
         assert_eq!(
             written.windows(14).any(|bytes| bytes == b"material_index"),

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
+use std::num::NonZero;
 use std::path::Path;
 
-use meshmap::{Format, MeshFile};
+use meshmap::{Address, Format, MeshFile};
 use meshmap_export::{Convert, Lods, Render, Target};
 use meshmap_testing::data;
 use sha2::{Digest, Sha256};
@@ -36,21 +37,55 @@ fn add_folder(hash: &mut Sha256, folder: &Path) {
     }
 }
 
-fn add_conversion(hash: &mut Sha256, file: &MeshFile, target: Target) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut convert = Convert {
+/// Settings of which each changes what is written of some files.
+fn settings(target: Target) -> Vec<Convert> {
+    let usual = || Convert {
         name: "name".to_owned(),
+        lod: Lods::All,
         ..Convert::new(target)
     };
-    if file.format() == Format::SlMesh {
-        convert.lod = Lods::All;
+    let snapshot: Vec<Address> = vec!["snapshots[0]".parse().unwrap()];
+    vec![
+        usual(),
+        Convert {
+            lod: Lods::Finest,
+            every: NonZero::new(2),
+            drop_degenerate: true,
+            zero_non_finite: true,
+            ..usual()
+        },
+        Convert {
+            frame: Some(0),
+            turn: "90".parse().unwrap(),
+            flip: true,
+            ..usual()
+        },
+        Convert {
+            meshes: snapshot,
+            ..usual()
+        },
+        Convert {
+            merge_materials: true,
+            ..usual()
+        },
+        Convert {
+            quantized: true,
+            nest: true,
+            morph_normals: true,
+            dense: true,
+            ..usual()
+        },
+    ]
+}
+
+fn add_conversions(hash: &mut Sha256, file: &MeshFile, target: Target) {
+    for convert in settings(target) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out").with_extension(target.name());
+        // A target that cannot hold the file, or has no use for a setting, writes nothing.
+        let _ = convert.write_file(file, path);
+        add_folder(hash, folder.path());
     }
-    // A target that cannot hold the file writes nothing.
-    let _ = convert.write_file(
-        file,
-        folder.path().join("out").with_extension(target.name()),
-    );
-    add_folder(hash, folder.path());
 }
 
 fn add_picture(hash: &mut Sha256, file: &MeshFile) {
@@ -76,7 +111,7 @@ fn a_writer_that_writes_other_bytes_has_another_revision() {
         let mut hash = Sha256::new();
         files
             .iter()
-            .for_each(|file| add_conversion(&mut hash, file, target));
+            .for_each(|file| add_conversions(&mut hash, file, target));
         writeln!(
             found,
             "{} {} {}",

@@ -1,22 +1,16 @@
 //! `MeshView::turned` against the written files: the same bits at every corner of every triangle.
 
-#[path = "../src/verify/usdc.rs"]
-#[expect(
-    dead_code,
-    reason = "shared with the tests of USD files, which read more"
-)]
-mod usdc;
-
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
 use meshmap::{Axis, Conventions, Format, MeshFile, MeshView, Semantic, VOrigin, Winding};
+use meshmap_check::{check_file, usdc};
 use meshmap_export::{Convert, Error, Target, Turn};
 use meshmap_testing::{data, drawn, has_bind_shape, runs_against_normals, test_files};
 
 /// A corner of a triangle: the bits of its position and, if there are any, of its normal and texture coordinates.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Corner {
     position: [u32; 3],
     normal: Option<[u32; 3]>,
@@ -33,15 +27,19 @@ struct Streams {
 
 impl Streams {
     fn corners(&self, indices: impl Iterator<Item = u32>) -> Vec<Corner> {
-        let corner = |index: u32| {
-            let at = index as usize;
-            Corner {
-                position: self.positions[at].map(f32::to_bits),
-                normal: self.normals.get(at).map(|normal| normal.map(f32::to_bits)),
-                coords: self.coords.get(at).map(|coords| coords.map(f32::to_bits)),
-            }
-        };
-        indices.map(corner).collect()
+        indices
+            .map(|index| self.corner(index, index, index))
+            .collect()
+    }
+
+    fn corner(&self, position: u32, normal: u32, coords: u32) -> Corner {
+        let normal = self.normals.get(normal as usize);
+        let coords = self.coords.get(coords as usize);
+        Corner {
+            position: self.positions[position as usize].map(f32::to_bits),
+            normal: normal.map(|normal| normal.map(f32::to_bits)),
+            coords: coords.map(|coords| coords.map(f32::to_bits)),
+        }
     }
 }
 
@@ -73,6 +71,17 @@ fn of_view(view: &MeshView) -> Vec<Corner> {
             .unwrap_or_default(),
     };
     streams.corners(view.indices().iter())
+}
+
+/// The corners of a mesh, in the order of the materials of triangles: glTF has a primitive for each.
+fn by_material(view: &MeshView, corners: Vec<Corner>) -> Vec<Corner> {
+    let Some(ids) = view.material_ids() else {
+        return corners;
+    };
+    let mut triangles: Vec<(u32, &[Corner])> = ids.iter().zip(corners.chunks(3)).collect();
+    triangles.sort_by_key(|(id, _)| *id);
+    let corners = triangles.into_iter().flat_map(|(_, corners)| corners);
+    corners.cloned().collect()
 }
 
 fn of_glb(path: &Path) -> Vec<Corner> {
@@ -135,13 +144,30 @@ fn of_usd(path: &Path) -> Vec<Corner> {
                 .map(|array| array.floats().collect::<Vec<f32>>())
                 .unwrap_or_default()
         };
+        // The streams of a snapshot have separate indices.
+        let indices = |name: &str| {
+            let samples = mesh.arrays.get(name)?;
+            let indices = samples.default?.ints().map(|index| index as u32);
+            Some(indices.collect::<Vec<u32>>())
+        };
+        let normals = if mesh.arrays.contains_key("normals") {
+            "normals"
+        } else {
+            "primvars:normals"
+        };
         let streams = Streams {
             positions: floats("points").as_chunks().0.to_vec(),
-            normals: floats("normals").as_chunks().0.to_vec(),
+            normals: floats(normals).as_chunks().0.to_vec(),
             coords: floats("primvars:st").as_chunks().0.to_vec(),
         };
-        let indices = mesh.arrays["faceVertexIndices"].default.unwrap();
-        corners.extend(streams.corners(indices.ints().map(|index| index as u32)));
+        let position_indices = indices("faceVertexIndices").unwrap();
+        let normal_indices = indices("primvars:normals:indices");
+        let coord_indices = indices("primvars:st:indices");
+        for (place, index) in position_indices.into_iter().enumerate() {
+            let normal = normal_indices.as_ref().map_or(index, |all| all[place]);
+            let coords = coord_indices.as_ref().map_or(index, |all| all[place]);
+            corners.push(streams.corner(index, normal, coords));
+        }
     }
     corners
 }
@@ -304,7 +330,7 @@ fn turned_meshes_have_the_bits_of_written_files(root: &Path) {
                 continue;
             }
             let out = folder.path().join("out").with_extension(target.name());
-            // USD files have the snapshots of CGeo files as samples: only the first one is plain.
+            // Files of a whole sequence have the other snapshots as targets or samples.
             let mut convert = Convert {
                 keep_degenerate: target == Target::Usdc,
                 ..Convert::new(target)
@@ -343,10 +369,15 @@ fn turned_meshes_have_the_bits_of_written_files(root: &Path) {
             let mut to_vertices = to;
             to_vertices.up = None;
             let turned = |to| {
-                drawn(&file)
-                    .iter()
-                    .flat_map(|view| of_view(&view.turned(from, to).unwrap()))
-                    .collect()
+                let mut corners = Vec::new();
+                for view in drawn(&file) {
+                    let of_view = of_view(&view.turned(from, to).unwrap());
+                    corners.extend(match target {
+                        Target::Glb => by_material(&view, of_view),
+                        _ => of_view,
+                    });
+                }
+                corners
             };
             let expected: Vec<Corner> = turned(to_vertices);
             let written = match target {
@@ -450,7 +481,7 @@ fn every_target_turns_by_quarters_about_the_axis_that_points_up() {
                     ..Convert::new(target)
                 };
                 convert.write_file(&file, path(turn)).unwrap();
-                let checked = convert.check_file(&file, path(turn)).unwrap();
+                let checked = check_file(&convert, &file, path(turn)).unwrap();
                 assert_eq!(checked.differs, [""; 0], "{name} as {target}, {turn}");
                 let turned = |vectors: Vec<[f32; 3]>, up| -> Vec<[f32; 3]> {
                     vectors

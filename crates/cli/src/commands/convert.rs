@@ -353,7 +353,7 @@ fn write(
             .iter()
             .for_each(|file| place.outputs().remove(file))
     };
-    let checked = match convert.check_file(file, place.path()) {
+    let checked = match meshmap_check::check_file(&convert, file, place.path()) {
         Ok(checked) => checked,
         Err(error) => {
             // Nobody should rely on an output that could not be checked.

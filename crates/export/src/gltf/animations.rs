@@ -3,39 +3,40 @@
 use std::collections::HashMap;
 
 use meshmap::iqm::Trs;
+use meshmap_scene::Clip;
 
 use super::document::{Animation, Channel, ChannelTarget, Index, Sampler};
 use super::file::{Gltf, OF_CHANNEL, OF_NODE, TARGET, Use};
 use super::skins::Joints;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
-use crate::scene::iqm::Clip;
-use crate::scene::rig::{Joint, Rig};
+use crate::plan::Plan;
+use crate::rig;
 use crate::settings::Job;
 
 /// `true` for each of the translation, rotation and scale of a joint that differs from the bind pose in a frame.
 type Moved = [bool; 3];
 
-/// Writes the animations of a rig.
+/// Writes the animations of joints.
 ///
 /// Everything that moves in one of them has keys in all: programs that switch from one animation to another would keep its last value.
 pub(super) fn write(
-    rig: &dyn Rig,
-    joints: Option<&Joints<'_>>,
-    job: &Job<'_>,
+    joints: Option<&Joints>,
+    plan: &Plan<'_>,
     gltf: &mut Gltf,
     outcome: &mut Outcome,
 ) -> Result<()> {
+    let job = plan.job;
     let (budget, _outer) = (&job.budget, job.budget.scope());
     let (joints, stored) = joints.map_or((&[][..], &[][..]), |joints| {
         (&joints.nodes, &joints.skeleton.joints)
     });
-    let clips = rig.clips(joints.len(), job, outcome)?;
+    let clips = rig::clips(plan, joints.len(), outcome)?;
     if clips.is_empty() {
         return Ok(());
     }
     let mut bind = budget.vec(joints.len(), "joints")?;
-    bind.extend(stored.iter().filter_map(Joint::trs));
+    bind.extend(stored.iter().filter_map(|joint| joint.rest.trs()));
     let mut moved = budget.vec::<Moved>(joints.len(), "joints")?;
     moved.resize(joints.len(), [false; 3]);
     let mut written = Vec::new();
@@ -44,9 +45,9 @@ pub(super) fn write(
         let of_frame = size_of::<f32>() + size_of::<Trs>().saturating_mul(joints.len());
         let bytes = (clip.length() as u64).saturating_mul(of_frame as u64);
         budget.read(bytes, "keys and poses of all animations")?;
-        let poses = match clip.poses(joints.len(), TARGET, budget) {
+        let poses = match rig::local_keys(&clip, job, TARGET) {
             Err(error @ Error::NotHeld { .. }) => {
-                outcome.leave_out(format!("the animation {}: {error}", clip.name));
+                outcome.leave_out(format!("the animation {}: {error}", clip.name()));
                 continue;
             }
             poses => poses?,
@@ -104,8 +105,8 @@ fn write_clip(
     gltf: &mut Gltf,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let (budget, frames) = (&job.budget, clip.frame_count());
-    let poses = clip.poses(joints.len(), TARGET, budget)?;
+    let (budget, frames) = (&job.budget, clip.key_count());
+    let poses = rig::local_keys(clip, job, TARGET)?;
     if clip.is_rebased() {
         outcome.change(
             "poses, now relative to the parents of the joints",
@@ -114,13 +115,13 @@ fn write_clip(
     }
     // The times, and what one joint does.
     budget.charge_for::<([f32; 2], Trs, Trs)>(frames, "keys of an animation")?;
-    let times = clip.times(job, TARGET, outcome)?;
+    let times = rig::times(clip, job, TARGET, outcome)?;
     let times = times.into_iter().map(|time| [time]).collect();
     let mut tracks = Tracks::new(times, rest, is_still);
     for (((joint, node), bind), moved) in joints.iter().enumerate().zip(bind).zip(moved) {
         let poses = || poses.iter().skip(joint).step_by(joints.len());
         if poses().any(|pose| !is_finite(pose)) {
-            let name = &clip.name;
+            let name = clip.name();
             let what =
                 format!("joints[{joint}] in the animation {name} has a number that is not finite");
             return Err(Error::NotHeld {
@@ -143,12 +144,12 @@ fn write_clip(
         }
     }
     outcome.animations += 1;
-    gltf.charge_named(OF_NODE, &clip.name)?;
+    gltf.charge_named(OF_NODE, &clip.name())?;
     let Tracks {
         channels, samplers, ..
     } = tracks;
     gltf.document.animations.push(Animation {
-        name: clip.name.clone(),
+        name: clip.name().into_owned(),
         channels,
         samplers,
     });

@@ -1,181 +1,226 @@
-//! The attributes of a mesh of any format.
+//! The attributes of a shape's vertices.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use meshmap::{
-    Array, Attribute, Dequant, Influences, MeshView, Scalar, Semantic, VertexFormat,
-    colors_to_linear,
-};
+use meshmap::{Dequant, Influences, Scalar, Semantic, VertexFormat, colors_to_linear};
+use meshmap_scene::{Buffer, Pose, Stream};
 
-use super::document::{Index, Primitive};
-use super::file::{Gltf, Use};
+use super::column::Column;
+use super::document::Index;
+use super::file::Gltf;
 use super::normals::{against_scale, make_unit, make_unit_tangents};
-use super::scene::Rules;
+use super::vertices::Vertices;
 use super::weights::bytes_of;
 use crate::error::Result;
+use crate::names;
 use crate::outcome::Outcome;
-use crate::scene::check::triangles;
-use crate::scene::names;
-use crate::scene::pose::Pose;
-use crate::scene::read;
-use crate::settings::Job;
+use crate::plan::Plan;
+use crate::read;
 
-/// The mode of a primitive whose vertices are points.
-pub(super) const POINTS: u32 = 0;
+/// The accessors of the attributes of a part, by the names of glTF.
+pub(super) type Attributes = BTreeMap<String, Index>;
 
-/// A mesh as one primitive.
-pub(super) struct Geometry {
-    pub(super) primitive: Primitive,
+/// Makes the attributes of the vertices of a shape.
+pub(super) struct Writer<'a> {
+    pub(super) gltf: &'a mut Gltf,
+    pub(super) buffer: &'a Buffer,
+    pub(super) vertices: &'a Vertices,
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) outcome: &'a mut Outcome,
+    pub(super) is_skinned: bool,
+    /// The pose of the vertices, if they are not written as stored integers.
+    pose: Option<&'a Pose>,
     /// The scale and offset of positions that are written as integers.
     pub(super) dequant: Option<Dequant>,
-}
-
-/// Writes a mesh; `None` if there is nothing to draw.
-pub(super) fn primitive(
-    gltf: &mut Gltf,
-    (view, pose): (&MeshView, Option<&Pose>),
-    influences: Option<&Influences>,
-    rules: &Rules,
-    job: &Job<'_>,
-    outcome: &mut Outcome,
-) -> Result<Option<Geometry>> {
-    outcome.count_degenerate(view.indices().triangles(), job.drops_degenerate());
-    let budget = gltf.budget.clone();
-    let _scope = budget.scope();
-    let corners = budget.collect(triangles(view, job, rules.turns), "triangles of a mesh")?;
-    let are_points = job.are_points.get();
-    if corners.is_empty() && !are_points {
-        outcome.leave_out(format!("{}, which has no triangles", view.address()));
-        return Ok(None);
-    }
-    let mut writer = Writer {
-        gltf,
-        view,
-        pose,
-        is_skinned: influences.is_some(),
-        rules,
-        job,
-        outcome,
-        dequant: None,
-        attributes: BTreeMap::new(),
-        own_names: HashMap::new(),
-    };
-    let positions = writer.positions()?;
-    writer.normals(&positions, &corners)?;
-    for info in view.attributes() {
-        writer.other(&info.semantic)?;
-    }
-    if let Some(influences) = influences {
-        writer.influences(influences)?;
-    }
-    writer.outcome.wrote(positions.len(), corners.len());
-    let (attributes, dequant) = (writer.attributes, writer.dequant);
-    let (indices, mode) = match are_points {
-        true => (None, Some(POINTS)),
-        false => (
-            Some(gltf.indices(corners.as_flattened(), positions.len())?),
-            None,
-        ),
-    };
-    let primitive = Primitive {
-        attributes,
-        indices,
-        mode,
-        material: None,
-        targets: Rc::default(),
-    };
-    Ok(Some(Geometry { primitive, dequant }))
-}
-
-struct Writer<'a> {
-    gltf: &'a mut Gltf,
-    view: &'a MeshView,
-    pose: Option<&'a Pose>,
-    is_skinned: bool,
-    rules: &'a Rules,
-    job: &'a Job<'a>,
-    outcome: &'a mut Outcome,
-    dequant: Option<Dequant>,
-    attributes: BTreeMap<String, Index>,
+    has_normals: bool,
+    /// The normals that are written, one for each vertex, if targets need them.
+    pub(super) normals: Option<Vec<[f32; 3]>>,
+    /// `true` if the first set of texture coordinates of the file is the first one of the output.
+    pub(super) has_coordinates: bool,
+    /// Columns that wait for their parts, of which there are several.
+    waiting: Vec<(String, Column)>,
+    /// The accessors of the only part.
+    written: Attributes,
+    /// The number of sets of texture coordinates.
+    coordinate_sets: u32,
     /// The names of attributes that glTF does not define, and how often each was asked for.
     own_names: HashMap<String, usize>,
 }
 
-impl Writer<'_> {
-    fn array<const N: usize>(&mut self, attribute: &Attribute) -> Result<Option<Vec<[f32; N]>>> {
-        read::optional(self.view, attribute, self.pose, self.job, self.outcome)
+impl<'a> Writer<'a> {
+    pub(super) fn new(
+        gltf: &'a mut Gltf,
+        buffer: &'a Buffer,
+        vertices: &'a Vertices,
+        plan: &'a Plan<'a>,
+        outcome: &'a mut Outcome,
+        is_skinned: bool,
+    ) -> Self {
+        Self {
+            gltf,
+            buffer,
+            vertices,
+            plan,
+            outcome,
+            is_skinned,
+            pose: plan.scene.pose(),
+            dequant: None,
+            has_normals: false,
+            normals: None,
+            has_coordinates: false,
+            waiting: Vec::new(),
+            written: BTreeMap::new(),
+            coordinate_sets: 0,
+            own_names: HashMap::new(),
+        }
     }
 
-    fn add(&mut self, name: &str, accessor: Index) {
-        self.attributes.insert(name.to_owned(), accessor);
-    }
-
-    fn add_floats<const N: usize>(&mut self, name: &str, values: &[[f32; N]]) -> Result<()> {
-        let accessor = self.gltf.floats(values, Use::Vertices, false)?;
-        self.add(name, accessor);
+    /// Makes all attributes; `positions` has an entry for each element of the position stream.
+    pub(super) fn write(
+        &mut self,
+        positions: Vec<[f32; 3]>,
+        influences: Option<&Influences>,
+    ) -> Result<()> {
+        let buffer = self.buffer;
+        let list = buffer.positions().and_then(Stream::corners);
+        let positions = Rc::new(self.vertices.gather(list, positions)?);
+        let column = match self.quantized()? {
+            Some(column) => column,
+            None => Column::Positions(Rc::clone(&positions)),
+        };
+        self.add("POSITION", column)?;
+        if !self.plan.scene.are_points() || buffer.has_one_index() {
+            self.normals(&positions)?;
+            drop(positions);
+            for stream in buffer.streams() {
+                self.other(stream)?;
+            }
+        }
+        if let Some(ids) = self.vertices.material_ids(self.outcome)? {
+            self.add("_MATERIAL_ID", Column::Floats1(ids))?;
+        }
+        if let Some(influences) = influences {
+            self.influences(influences)?;
+        }
         Ok(())
     }
 
-    fn positions(&mut self) -> Result<Vec<[f32; 3]>> {
-        if !self.view.has(&Semantic::Position) {
-            return Ok(Vec::new());
+    /// The accessors of a part, which are written now if they were not before.
+    pub(super) fn attributes_of(&mut self, part: usize) -> Result<Attributes> {
+        if self.waiting.is_empty() {
+            return Ok(self.written.clone());
         }
-        let integers = self.integers()?;
-        if let Some((_, dequant)) = &integers {
-            self.dequant = Some(*dequant);
-            // The matrix of the node moves them.
-            self.pose = None;
+        let mut attributes = BTreeMap::new();
+        if let Some(part) = self.vertices.parts.get(part) {
+            for (name, column) in &self.waiting {
+                let accessor = column.write(&part.vertices, self.gltf)?;
+                attributes.insert(name.clone(), accessor);
+            }
         }
-        let positions = read::positions(self.view, self.pose, self.job, self.outcome)?;
-        let accessor = match integers {
-            Some((integers, _)) => self.gltf.quantized_positions(&integers)?,
-            None => self.gltf.floats(&positions, Use::Vertices, true)?,
-        };
-        self.add("POSITION", accessor);
-        Ok(positions)
+        if self.vertices.are_shared() {
+            self.waiting.clear();
+            self.written = attributes.clone();
+        }
+        Ok(attributes)
+    }
+
+    /// Adds an attribute: it is written at once if there is one part, so that its numbers need no memory afterwards.
+    fn add(&mut self, name: &str, column: Column) -> Result<()> {
+        if let [part] = self.vertices.parts.as_slice() {
+            let accessor = column.write(&part.vertices, self.gltf)?;
+            self.written.insert(name.to_owned(), accessor);
+        } else {
+            self.waiting.push((name.to_owned(), column));
+        }
+        Ok(())
+    }
+
+    /// The numbers of a stream for each vertex; `None` if one of them is not finite.
+    fn array<const N: usize>(&mut self, stream: &Stream) -> Result<Option<Vec<[f32; N]>>> {
+        match read::optional_in(stream, self.pose, self.plan, self.outcome)? {
+            Some(values) => Ok(Some(self.vertices.gather(stream.corners(), values)?)),
+            None => Ok(None),
+        }
     }
 
     /// Positions as stored integers, if they are written this way.
-    fn integers(&mut self) -> Result<Option<(Array<[u16; 3]>, Dequant)>> {
-        if !self.job.quantized {
+    fn quantized(&mut self) -> Result<Option<Column>> {
+        if self.dequant.is_none() {
             return Ok(None);
         }
-        let Some(attribute) = self.view.attribute(&Semantic::Position)? else {
-            return Ok(None);
+        let attribute = match self.buffer.positions() {
+            Some(stream) => stream.attribute()?,
+            None => None,
+        };
+        let integers = attribute.and_then(|attribute| attribute.array::<[u16; 3]>());
+        Ok(integers.map(Column::Quantized))
+    }
+
+    /// Decides whether positions are written as stored integers.
+    pub(super) fn choose_quantization(&mut self) -> Result<()> {
+        if !self.plan.job.quantized {
+            return Ok(());
+        }
+        let Some(stream) = self.buffer.positions() else {
+            return Ok(());
+        };
+        let Some(attribute) = stream.attribute()? else {
+            return Ok(());
         };
         let dequant = attribute
             .dequant()
             .filter(|_| attribute.format().normalized);
-        let Some((integers, dequant)) = attribute.array::<[u16; 3]>().zip(dequant) else {
-            return Ok(None);
+        let Some(dequant) = dequant.filter(|_| attribute.array::<[u16; 3]>().is_some()) else {
+            return Ok(());
         };
         // Programs transform normals by the matrices of a skin as they are: scales of three sizes would tilt them.
-        if self.is_skinned || self.pose.is_some() && self.view.has(&Semantic::Weights(0)) {
+        let has_weights = self.buffer.stream(&Semantic::Weights(0)).is_some();
+        if self.is_skinned || self.pose.is_some() && has_weights {
             self.outcome.note(
                 "meshes with joints have positions as floats, so that their normals are right",
             );
-            return Ok(None);
+            return Ok(());
         }
         // A scale of 0 leaves no normals.
         if dequant.scale.iter().any(|scale| *scale <= 0.0) {
+            let address = stream.view().map(|view| view.address().to_string());
             self.outcome.note(format!(
                 "{} is flat: its positions are floats",
-                self.view.address()
+                address.unwrap_or_default()
             ));
-            return Ok(None);
+            return Ok(());
         }
-        Ok(Some((integers, dequant)))
+        self.dequant = Some(dequant);
+        // The matrix of the node moves them.
+        self.pose = None;
+        Ok(())
     }
 
-    fn normals(&mut self, positions: &[[f32; 3]], corners: &[[u32; 3]]) -> Result<()> {
-        let Some(attribute) = self.view.attribute(&Semantic::Normal)? else {
+    /// The positions of the elements of the position stream.
+    pub(super) fn positions(&mut self) -> Result<Vec<[f32; 3]>> {
+        match self.buffer.positions() {
+            Some(stream) => read::positions_in(stream, self.pose, self.plan, self.outcome),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    fn normals(&mut self, positions: &[[f32; 3]]) -> Result<()> {
+        let Some(stream) = self.buffer.stream(&Semantic::Normal) else {
             return Ok(());
         };
-        let Some(mut normals) = self.array::<3>(&attribute)? else {
+        if stream.corners().is_none() {
+            return Ok(());
+        }
+        let Some(mut normals) = self.array::<3>(stream)? else {
             return Ok(());
         };
-        make_unit(&mut normals, positions, corners, self.outcome);
+        make_unit(
+            &mut normals,
+            positions,
+            &self.vertices.corners(),
+            self.outcome,
+        );
         if let Some(dequant) = self.dequant {
             against_scale(&mut normals, dequant.scale);
             self.outcome.change(
@@ -183,84 +228,100 @@ impl Writer<'_> {
                 normals.len() as u64,
             );
         }
-        self.add_floats("NORMAL", &normals)
+        self.has_normals = true;
+        if self.plan.job.morph_normals {
+            self.normals = Some(normals.clone());
+        }
+        self.add("NORMAL", Column::Floats3(normals))
     }
 
-    fn other(&mut self, semantic: &Semantic) -> Result<()> {
-        match semantic {
+    fn other(&mut self, stream: &Stream) -> Result<()> {
+        match stream.semantic() {
             Semantic::Position | Semantic::Normal => Ok(()),
             // The caller knows the meaning of the first set.
             Semantic::Joints(0) | Semantic::Weights(0) => Ok(()),
-            Semantic::Tangent => self.tangents(),
-            Semantic::TexCoord(set) => self.texcoords(*set),
-            Semantic::Color(set) => self.colors(*set),
-            Semantic::Custom(name) => self.custom(semantic, name),
-            _ => {
+            Semantic::Tangent => self.tangents(stream),
+            Semantic::TexCoord(set) => self.texcoords(*set, stream),
+            Semantic::Color(set) => self.colors(*set, stream),
+            Semantic::Custom(name) => self.custom(name, stream),
+            semantic => {
                 self.outcome.leave_out(semantic.to_string());
                 Ok(())
             }
         }
     }
 
-    fn tangents(&mut self) -> Result<()> {
-        let Some(attribute) = self.view.attribute(&Semantic::Tangent)? else {
+    fn tangents(&mut self, stream: &Stream) -> Result<()> {
+        let Some(mut tangents) = self.array::<4>(stream)? else {
             return Ok(());
         };
-        let Some(mut tangents) = self.array::<4>(&attribute)? else {
-            return Ok(());
-        };
-        if !self.attributes.contains_key("NORMAL")
-            || !make_unit_tangents(&mut tangents, self.outcome)
-        {
+        if !self.has_normals || !make_unit_tangents(&mut tangents, self.outcome) {
             self.outcome
                 .leave_out("tangents that have no normals, no length or no sign");
             return Ok(());
         }
-        self.add_floats("TANGENT", &tangents)
+        self.add("TANGENT", Column::Floats4(tangents))
     }
 
-    fn texcoords(&mut self, set: u32) -> Result<()> {
-        let Some(attribute) = self.view.attribute(&Semantic::TexCoord(set))? else {
+    fn texcoords(&mut self, set: u32, stream: &Stream) -> Result<()> {
+        if stream.corners().is_none() {
             return Ok(());
-        };
-        if attribute.format().components > 2 {
+        }
+        if stream.format().components > 2 {
             self.outcome.leave_out("the third texture coordinate");
         }
-        let whole = |dequant: &Dequant| dequant.scale == [1.0; 4] && dequant.offset == [0.0; 4];
-        let integers = attribute
-            .array::<[u16; 2]>()
-            .filter(|_| attribute.format().normalized);
-        if let Some(integers) = integers
-            .filter(|_| self.job.quantized && attribute.dequant().as_ref().is_none_or(whole))
-        {
-            let flips = self.rules.flips_v;
-            self.gltf
-                .budget
-                .charge_for::<[u16; 2]>(integers.len(), "texture coordinates")?;
-            let pairs: Vec<[u16; 2]> = integers
-                .iter()
-                .map(|[u, v]| if flips { [u, u16::MAX - v] } else { [u, v] })
-                .collect();
-            let accessor = self.gltf.integers(&pairs, true)?;
-            self.add(&format!("TEXCOORD_{set}"), accessor);
-            return Ok(());
-        }
-        let Some(mut coords) = self.array::<2>(&attribute)? else {
-            return Ok(());
+        let column = match self.quantized_coordinates(stream)? {
+            Some(column) => column,
+            None => {
+                let Some(mut coordinates) = self.array::<2>(stream)? else {
+                    return Ok(());
+                };
+                if self.plan.flips_v {
+                    for [_, v] in &mut coordinates {
+                        *v = 1.0 - *v;
+                    }
+                    let count = coordinates.len() as u64;
+                    self.outcome
+                        .change("texture coordinates v, now 1 - v", count);
+                }
+                Column::Floats2(coordinates)
+            }
         };
-        if self.rules.flips_v {
-            coords.iter_mut().for_each(|[_, v]| *v = 1.0 - *v);
-            self.outcome
-                .change("texture coordinates v, now 1 - v", coords.len() as u64);
-        }
-        self.add_floats(&format!("TEXCOORD_{set}"), &coords)
+        self.has_coordinates |= set == 0 && self.coordinate_sets == 0;
+        // The sets of glTF are counted without gaps.
+        let name = format!("TEXCOORD_{}", self.coordinate_sets);
+        self.coordinate_sets += 1;
+        self.add(&name, column)
     }
 
-    fn colors(&mut self, set: u32) -> Result<()> {
-        let Some(attribute) = self.view.attribute(&Semantic::Color(set))? else {
-            return Ok(());
+    /// Texture coordinates as stored integers, if they are written this way.
+    fn quantized_coordinates(&mut self, stream: &Stream) -> Result<Option<Column>> {
+        if !self.plan.job.quantized || !stream.format().normalized {
+            return Ok(None);
+        }
+        let Some(attribute) = stream.attribute()? else {
+            return Ok(None);
         };
-        let Some(mut colors) = self.array::<4>(&attribute)? else {
+        let is_whole = |dequant: &Dequant| dequant.scale == [1.0; 4] && dequant.offset == [0.0; 4];
+        if !attribute.dequant().as_ref().is_none_or(is_whole) {
+            return Ok(None);
+        }
+        let Some(integers) = attribute.array::<[u16; 2]>() else {
+            return Ok(None);
+        };
+        self.gltf
+            .budget
+            .charge_for::<[u16; 2]>(integers.len(), "texture coordinates")?;
+        let flips_v = self.plan.flips_v;
+        let pairs = integers.iter().map(|[u, v]| {
+            let v = if flips_v { u16::MAX - v } else { v };
+            [u, v]
+        });
+        Ok(Some(Column::Normalized2(pairs.collect())))
+    }
+
+    fn colors(&mut self, set: u32, stream: &Stream) -> Result<()> {
+        let Some(mut colors) = self.array::<4>(stream)? else {
             return Ok(());
         };
         let is_color = colors_to_linear(&mut colors);
@@ -270,41 +331,33 @@ impl Writer<'_> {
         } else {
             self.free_name(&format!("COLOR_{set}"))
         };
-        if attribute.format() != VertexFormat::UNORM8X4 {
-            return self.add_floats(&name, &colors);
+        if stream.format() != VertexFormat::UNORM8X4 {
+            return self.add(&name, Column::Floats4(colors));
         }
         // With 16 bits, all dark colours of 8 bits stay different.
         self.gltf
             .budget
             .charge_for::<[u16; 4]>(colors.len(), "colours")?;
-        let integers: Vec<_> = colors.iter().map(|color| color.map(level)).collect();
-        let accessor = self.gltf.integers(&integers, true)?;
-        self.add(&name, accessor);
-        Ok(())
+        let levels = colors.iter().map(|color| color.map(level)).collect();
+        self.add(&name, Column::Normalized4(levels))
     }
 
-    fn custom(&mut self, semantic: &Semantic, name: &str) -> Result<()> {
-        let Some(attribute) = self.view.attribute(semantic)? else {
-            return Ok(());
-        };
+    fn custom(&mut self, name: &str, stream: &Stream) -> Result<()> {
+        let semantic = stream.semantic();
         let VertexFormat {
             scalar, components, ..
-        } = attribute.format();
+        } = stream.format();
         if scalar == Scalar::F64 || components > 4 {
             self.outcome
                 .leave_out(format!("{semantic}, which glTF has no type for"));
             return Ok(());
         }
-        let Some(values) = self.array::<4>(&attribute)? else {
+        let Some(values) = self.array::<4>(stream)? else {
             return Ok(());
         };
         // Integers are exact up to here.
-        if !scalar.is_float()
-            && values
-                .as_flattened()
-                .iter()
-                .any(|number| number.abs() >= 16_777_216.0)
-        {
+        let mut numbers = values.as_flattened().iter();
+        if !scalar.is_float() && numbers.any(|number| number.abs() >= 16_777_216.0) {
             self.outcome.leave_out(format!(
                 "{semantic}, whose integers are too large for floats"
             ));
@@ -314,52 +367,44 @@ impl Writer<'_> {
             .budget
             .charge_for::<[f32; 3]>(values.len(), "numbers of an attribute")?;
         let name = self.free_name(name);
-        match components {
-            1 => self.add_floats(&name, &cut::<1>(&values)),
-            2 => self.add_floats(&name, &cut::<2>(&values)),
-            3 => self.add_floats(&name, &cut::<3>(&values)),
-            _ => self.add_floats(&name, &values),
-        }
+        let column = match components {
+            1 => Column::Floats1(cut(&values)),
+            2 => Column::Floats2(cut(&values)),
+            3 => Column::Floats3(cut(&values)),
+            _ => Column::Floats4(values),
+        };
+        self.add(&name, column)
     }
 
     /// A name for what is an application's own: an underscore, and capitals, digits and underscores. If it is taken, it ends with the
     /// first number that makes it unique.
     fn free_name(&mut self, name: &str) -> String {
-        let own = |c: char| {
-            if c.is_ascii_alphanumeric() {
+        let mut own = String::from("_");
+        for c in name.chars() {
+            own.push(if c.is_ascii_alphanumeric() {
                 c.to_ascii_uppercase()
             } else {
                 '_'
-            }
-        };
-        let name: String = std::iter::once('_').chain(name.chars().map(own)).collect();
-        names::free(&name, &mut self.own_names)
+            });
+        }
+        names::free(&own, &mut self.own_names)
     }
 
     fn influences(&mut self, influences: &Influences) -> Result<()> {
-        let are_bytes = influences
-            .joints
-            .as_flattened()
-            .iter()
-            .all(|joint| *joint <= 255);
+        let joints = &influences.joints;
+        let are_bytes = joints.as_flattened().iter().all(|joint| *joint <= 255);
         let joints = if are_bytes {
             let narrow = |joint: u16| u8::try_from(joint).unwrap_or(u8::MAX);
-            let bytes: Vec<[u8; 4]> = influences
-                .joints
-                .iter()
-                .map(|joints| joints.map(narrow))
-                .collect();
-            self.gltf.integers(&bytes, false)?
+            Column::Bytes(joints.iter().map(|joints| joints.map(narrow)).collect())
         } else {
-            self.gltf.integers(&influences.joints, false)?
+            Column::Integers(joints.clone())
         };
-        self.add("JOINTS_0", joints);
-        let Some(bytes) = bytes_of(&influences.weights) else {
-            return self.add_floats("WEIGHTS_0", &influences.weights);
+        self.add("JOINTS_0", joints)?;
+        let weights = match bytes_of(&influences.weights) {
+            Some(bytes) => Column::NormalizedBytes(bytes),
+            None => Column::Floats4(influences.weights.clone()),
         };
-        let weights = self.gltf.integers(&bytes, true)?;
-        self.add("WEIGHTS_0", weights);
-        Ok(())
+        self.add("WEIGHTS_0", weights)
     }
 }
 

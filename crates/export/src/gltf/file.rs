@@ -14,7 +14,7 @@ use crate::budget::{Budget, Scope};
 use crate::error::{Error, Result};
 use crate::files::buffer_name;
 use crate::outcome::Outcome;
-use crate::settings::Job;
+use crate::plan::Plan;
 
 /// The name of the target in errors.
 pub(super) const TARGET: &str = "glTF";
@@ -380,7 +380,7 @@ impl Gltf {
     }
 
     /// Writes the JSON, and puts the files into their places.
-    pub(super) fn finish(self, job: &Job<'_>, outcome: &mut Outcome) -> Result<()> {
+    pub(super) fn finish(self, plan: &Plan<'_>, outcome: &mut Outcome) -> Result<()> {
         let mut json = serde_json::to_vec(&self.document)?;
         let mut output = match self.container {
             Container::Binary { output } => output,
@@ -390,7 +390,7 @@ impl Gltf {
                 let mut output = self.budget.output(&place)?;
                 output.write_all(&json)?;
                 files.push(output);
-                return job.finish(files, outcome);
+                return plan.images.finish(files, plan.job, outcome);
             }
         };
         json.resize(json.len().next_multiple_of(4), b' ');
@@ -415,7 +415,7 @@ impl Gltf {
         if let Some(numbers) = numbers {
             out.write_all([number(numbers), *b"BIN\0"].as_flattened())?;
         }
-        job.finish(vec![output], outcome)
+        plan.images.finish(vec![output], plan.job, outcome)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Normals of unit length, which glTF asks for.
 
+use meshmap_scene::vector::{dot, face_normal, unit_of_f64};
+
 use crate::outcome::Outcome;
-use crate::vector::{dot, face_normal, unit_of_f64};
 
 /// Maximum difference from 1 of the length of a normal that is kept; validators allow a little more.
 const TOLERANCE: f64 = 0.0006;

@@ -4,39 +4,34 @@ use std::io::Read;
 
 use meshmap::Axis;
 use meshmap_outputs::open_regular;
+use meshmap_scene::matrix::quaternion;
 
 use super::document::{
-    Image, Index, Material, Mesh, Node, Primitive, Roots, Surface, Texture, TextureExtensions,
-    TextureInfo, WebpSource,
+    Image, Index, Material, Node, Roots, Surface, Texture, TextureExtensions, TextureInfo,
+    WebpSource,
 };
-use super::file::{Gltf, OF_LIST_ITEM, OF_MESH, OF_NODE, Use, escaped};
+use super::file::{Gltf, OF_LIST_ITEM, OF_NODE, Use, escaped};
+use crate::assume;
 use crate::error::Result;
-use crate::matrix::quaternion;
+use crate::images;
 use crate::outcome::Outcome;
-use crate::scene::textures as scene;
-use crate::scene::{Scene, assume};
-use crate::settings::{Job, ROUGHNESS};
+use crate::plan::Plan;
+use crate::settings::ROUGHNESS;
 use crate::texture::Kind;
 use crate::turn::Turn;
 
-/// The conversion of a file's numbers to glTF.
+/// The root of the scene.
 pub(super) struct Rules {
-    /// `true` if the winding is reversed.
-    pub(super) turns: bool,
-    /// `true` if the texture coordinate V is written as 1 - V.
-    pub(super) flips_v: bool,
     up: Axis,
     turn: Turn,
 }
 
 impl Rules {
-    pub(super) fn of(scene: &Scene, job: &Job<'_>, outcome: &mut Outcome) -> Self {
-        let up = assume::up(scene.format, job.up, |note| outcome.note(note));
+    pub(super) fn of(plan: &Plan<'_>, outcome: &mut Outcome) -> Self {
+        let up = plan.job.up;
         Self {
-            turns: job.turns(scene.format),
-            flips_v: job.flips_v(scene.format),
-            up,
-            turn: job.turn,
+            up: assume::up(plan.scene.format(), up, |note| outcome.note(note)),
+            turn: plan.job.turn,
         }
     }
 }
@@ -79,32 +74,6 @@ pub(super) fn finish_scene(
     Ok(())
 }
 
-/// Adds a mesh of one primitive and a node for it, without a transform.
-pub(super) fn add_mesh(
-    gltf: &mut Gltf,
-    name: String,
-    primitive: Primitive,
-    skin: Option<Index>,
-) -> Result<Index> {
-    gltf.charge_named(OF_MESH, &name)?;
-    let mesh = Mesh {
-        name: name.clone(),
-        primitives: vec![primitive],
-        weights: Vec::new(),
-    };
-    gltf.document.meshes.push(mesh);
-    let mesh = Some(gltf.document.meshes.len() - 1);
-    add_node(
-        gltf,
-        Node {
-            name,
-            mesh,
-            skin,
-            ..Node::default()
-        },
-    )
-}
-
 /// The joint for vertices that follow no other, if a mesh has some: a child of the root that no animation moves.
 pub(super) fn rest_joint(is_needed: bool, gltf: &mut Gltf) -> Result<Option<Index>> {
     if is_needed && gltf.rest.is_none() {
@@ -130,7 +99,7 @@ pub(super) fn add_node(gltf: &mut Gltf, node: Node) -> Result<Index> {
 pub(super) fn material(
     gltf: &mut Gltf,
     name: &str,
-    image: Option<&scene::Texture>,
+    image: Option<&images::Texture>,
 ) -> Result<Index> {
     let key = (name.to_owned(), image.is_some());
     if let Some(index) = gltf.materials.get(&key) {
@@ -153,7 +122,7 @@ pub(super) fn material(
 }
 
 /// Adds an image and the texture of it.
-fn texture(gltf: &mut Gltf, texture: &scene::Texture) -> Result<TextureInfo> {
+fn texture(gltf: &mut Gltf, texture: &images::Texture) -> Result<TextureInfo> {
     if let Some(index) = gltf.textures.get(&texture.image) {
         return Ok(TextureInfo { index: *index });
     }

@@ -1,36 +1,38 @@
 //! Joints as nodes, and the skins that bind meshes to them.
 
+use meshmap_scene::matrix::{IDENTITY, rounded};
+use meshmap_scene::{Rest, Skeleton};
+
 use super::document::{Index, Node, Skin};
 use super::file::{Gltf, OF_LIST_ITEM, TARGET, Use};
 use super::scene::{add_node, rest_joint};
 use crate::error::{Error, Result};
-use crate::matrix::{IDENTITY, rounded};
-use crate::scene::rig::{Place, Skeleton};
 
 /// A node for each joint, where the mesh is bound to it.
-pub(super) struct Joints<'a> {
-    pub(super) skeleton: &'a Skeleton,
+pub(super) struct Joints {
+    pub(super) skeleton: Skeleton,
     pub(super) nodes: Vec<Index>,
     /// The joints without a parent.
     pub(super) roots: Vec<Index>,
 }
 
-impl<'a> Joints<'a> {
-    pub(super) fn add(skeleton: &'a Skeleton, gltf: &mut Gltf) -> Result<Self> {
+impl Joints {
+    pub(super) fn add(skeleton: Skeleton, gltf: &mut Gltf) -> Result<Self> {
         let first = gltf.document.nodes.len();
         for joint in &skeleton.joints {
             let mut node = Node {
-                name: joint.name.clone(),
+                name: joint.name().into_owned(),
                 ..Node::default()
             };
-            match &joint.place {
-                Place::Origin => {}
-                Place::Matrix(matrix) => node.matrix = Some(*matrix),
-                Place::Trs(trs) => {
+            match &joint.rest {
+                Rest::Matrix(matrix) => node.matrix = Some(*matrix),
+                Rest::Trs(trs) => {
                     node.translation = Some(trs.translate);
                     node.rotation = Some(trs.rotate);
                     node.scale = Some(trs.scale);
                 }
+                // The place of the parent.
+                _ => {}
             }
             add_node(gltf, node)?;
         }
@@ -66,7 +68,7 @@ impl Skins {
     /// The skin of a mesh; `have_rest`: some vertices follow the joint that rests.
     pub(super) fn get(
         &mut self,
-        joints: &Joints<'_>,
+        joints: &Joints,
         have_rest: bool,
         gltf: &mut Gltf,
     ) -> Result<Index> {
@@ -76,12 +78,11 @@ impl Skins {
         }
         let rest = rest_joint(have_rest, gltf)?;
         let _scope = gltf.budget.scope();
-        let identity = IDENTITY.map(f64::from);
         let inverse_bind = &joints.skeleton.inverse_bind;
         let mut matrices: Vec<[f32; 16]> = gltf
             .budget
             .vec(inverse_bind.len() + 1, "inverse bind matrices")?;
-        let inverse = inverse_bind.iter().chain(rest.map(|_| &identity));
+        let inverse = inverse_bind.iter().chain(rest.map(|_| &IDENTITY));
         matrices.extend(inverse.map(inverse_bind_matrix));
         if matrices
             .as_flattened()

@@ -2,16 +2,16 @@
 //!
 //! In glTF, each vertex of a skinned mesh follows a joint. Vertices without weights follow an extra joint, which nothing moves.
 
-use meshmap::{Influences, MeshView};
+use meshmap::{Influences, Scratch};
+use meshmap_scene::{Shape, Skeleton};
 
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::scene::rig::Skeleton;
 
 /// The influences of a mesh; `None` if it has none, or more joints than 16 bits number.
-pub(super) fn of_view(
-    view: &MeshView,
+pub(super) fn of_shape(
+    shape: &Shape,
     skeleton: &Skeleton,
     budget: &Budget,
     outcome: &mut Outcome,
@@ -19,15 +19,16 @@ pub(super) fn of_view(
     let Ok(joint_count) = u16::try_from(skeleton.joints.len()) else {
         outcome.leave_out(format!(
             "the weights of {}, which has more than 65,535 joints",
-            view.address()
+            shape.address()
         ));
         return Ok(None);
     };
+    let counts = shape.counts(0, &mut Scratch::default())?;
     budget.charge_for::<([f32; 4], [f32; 4], [u16; 4], [f32; 4])>(
-        view.vertex_count(),
+        counts.positions,
         "joints and weights",
     )?;
-    let Some(influences) = view.influences(joint_count)? else {
+    let Some(influences) = shape.influences(joint_count)? else {
         return Ok(None);
     };
     for (what, count) in [

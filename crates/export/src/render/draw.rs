@@ -14,7 +14,7 @@ use super::settings::Mode;
 use super::shading::Seen;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::vector::unit;
+use meshmap_scene::vector::unit;
 
 /// The style of a drawing.
 #[derive(Clone, Copy)]

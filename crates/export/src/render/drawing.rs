@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use meshmap::{Attribute, Bounds, Influences, MeshFile, MeshView, Semantic, colors_to_linear};
+use meshmap_scene::vector::{cross, dot, dot_width, face_normal, sub, unit_of_f64};
+use meshmap_scene::{Pose, PosedFrame, Scene, SceneOptions, Shape, VectorKind};
 
 use super::camera::{Frame, View};
 use super::color::Light;
 use super::settings::{Render, Rendered, TARGET};
 use crate::budget::Budget;
+use crate::check::replace_non_finite;
 use crate::error::{Error, Result};
-use crate::moment::{Moment, Named, Still};
-use crate::scene::check::replace_non_finite;
-use crate::scene::pose::{Kind, Pose};
-use crate::scene::{Mesh, Scene, Selection};
-use crate::vector::{cross, dot, dot_width, face_normal, sub, unit_of_f64};
+use crate::moment::{Moment, check_snapshots};
+use crate::remarks;
 
 /// Triangles of all meshes, with the vertices that they use.
 #[derive(Default)]
@@ -169,6 +169,26 @@ impl Used {
     }
 }
 
+/// A shape that is drawn, with one index for all attributes of a vertex.
+struct Mesh<'a> {
+    shape: &'a Shape,
+    view: MeshView,
+}
+
+impl<'a> Mesh<'a> {
+    fn all_of(scene: &'a Scene, budget: &Budget) -> Result<Vec<Self>> {
+        let mut meshes = Vec::with_capacity(scene.shapes().len());
+        for shape in scene.shapes() {
+            let view = shape.view(0)?;
+            if shape.has_keys() {
+                budget.read_geometry(view.vertex_count() as u64, view.triangle_count() as u64)?;
+            }
+            meshes.push(Self { shape, view });
+        }
+        Ok(meshes)
+    }
+}
+
 impl Drawing {
     /// The triangles of a file at a moment.
     pub(super) fn of(
@@ -179,51 +199,35 @@ impl Drawing {
         rendered: &mut Rendered,
     ) -> Result<Self> {
         budget.begin_scene();
-        if file
-            .as_cgeo()
-            .is_some_and(|proxy| proxy.snapshot_count() == 0)
-        {
-            return Err(Error::NotHeld {
-                target: TARGET,
-                what: "the file has no snapshots".to_owned(),
-            });
+        check_snapshots(file, TARGET)?;
+        let mut options = SceneOptions::default();
+        options.meshes.clone_from(&render.meshes);
+        options.levels = render.lod.levels();
+        match moment {
+            Moment::Stored => options.snapshots = Some(vec![0]),
+            Moment::Snapshot(index) => options.snapshots = Some(vec![index]),
+            Moment::Frame(index) => {
+                options.frame = Some(PosedFrame::new(index));
+            }
         }
-        let snapshot = if let Moment::Snapshot(index) = moment {
-            index
-        } else {
-            0
-        };
-        let still = Still {
-            named: Named { moment, name: None },
-            model: file.as_iqm().cloned(),
-        };
-        let wanted = Selection {
-            meshes: &render.meshes,
-            lods: render.lod,
-            drops_degenerate: false,
-            snapshots: vec![snapshot],
-            still: &still,
-            animations: &[],
-            target: TARGET,
-            budget,
-        };
-        let scene = Scene::of(file, &wanted, rendered)?;
-        let meshes = scene.meshes(budget, rendered)?;
-        let has_dots = scene.are_points || !scene.bones.is_empty();
+        let scene = budget.scene(file, &options, TARGET)?;
+        remarks::report_all(scene.remarks(), rendered);
+        let meshes = Mesh::all_of(&scene, budget)?;
+        let has_dots = scene.are_points() || !scene.bones().is_empty();
         let mut drawing = Self {
             has_dots,
             ..Self::default()
         };
         drawing.reserve(&meshes, &scene, budget)?;
         for (ordinal, mesh) in meshes.iter().enumerate() {
-            if scene.are_points {
-                drawing.add_points(mesh, ordinal, scene.pose.as_ref(), render, rendered)?;
+            if scene.are_points() {
+                drawing.add_points(mesh, ordinal, scene.pose(), render, rendered)?;
                 continue;
             }
-            drawing.add(mesh, ordinal, scene.pose.as_ref(), render, rendered)?;
+            drawing.add(mesh, ordinal, scene.pose(), render, rendered)?;
         }
-        let width = dot_width(scene.bones.as_flattened());
-        for [from, to] in &scene.bones {
+        let width = dot_width(scene.bones().as_flattened());
+        for [from, to] in scene.bones() {
             drawing.add_bone(*from, *to, width);
         }
         if drawing.triangles.is_empty() {
@@ -380,16 +384,16 @@ impl Drawing {
         let has_colors = meshes.iter().any(|mesh| mesh.view.has(&Semantic::Color(0)));
         let (mut drawn, mut read) = ([0_usize; 2], 0_u64);
         for mesh in meshes {
-            let [vertices, triangles] = size(&mesh.view, scene.are_points);
+            let [vertices, triangles] = size(&mesh.view, scene.are_points());
             drawn = [
                 drawn[0].saturating_add(vertices),
                 drawn[1].saturating_add(triangles),
             ];
             // One mesh after another is read.
-            let of_vertex = READ[0] + if scene.pose.is_some() { MOVED } else { 0 };
+            let of_vertex = READ[0] + if scene.pose().is_some() { MOVED } else { 0 };
             read = read.max(memory([vertices, triangles], [of_vertex, READ[1]]));
         }
-        let bones = scene.bones.len().saturating_mul(2);
+        let bones = scene.bones().len().saturating_mul(2);
         drawn[0] = drawn[0].saturating_add(bones.saturating_mul(DOT.len()));
         drawn[1] = drawn[1].saturating_add(bones.saturating_mul(FACES.len()));
         let of_vertex = DRAWN[0] + if has_colors { COLOR } else { 0 };
@@ -417,7 +421,7 @@ impl Drawing {
 
     fn add(
         &mut self,
-        mesh: &Mesh,
+        mesh: &Mesh<'_>,
         ordinal: usize,
         pose: Option<&Pose>,
         render: &Render,
@@ -459,7 +463,7 @@ impl Drawing {
         }
         let index_of = |place: usize| used.index(place) as usize;
         if let Some((pose, influences)) = influences(view, pose)? {
-            pose.apply(Kind::Point, &influences, index_of, &mut positions);
+            pose.apply(VectorKind::Point, &influences, index_of, &mut positions);
             finite(
                 &mut positions,
                 &used,
@@ -469,7 +473,7 @@ impl Drawing {
                 rendered,
             )?;
             if let Some(normals) = &mut normals {
-                pose.apply(Kind::Normal, &influences, index_of, normals);
+                pose.apply(VectorKind::Normal, &influences, index_of, normals);
             }
         }
         let base = self.positions.len();
@@ -530,7 +534,7 @@ impl Drawing {
     /// Draws the vertices of a cloud as dots: octahedra, which have the colour of the mesh.
     fn add_points(
         &mut self,
-        mesh: &Mesh,
+        mesh: &Mesh<'_>,
         ordinal: usize,
         pose: Option<&Pose>,
         render: &Render,
@@ -558,7 +562,7 @@ impl Drawing {
         )?;
         if let Some((pose, influences)) = influences(view, pose)? {
             pose.apply(
-                Kind::Point,
+                VectorKind::Point,
                 &influences,
                 |place| used.index(place) as usize,
                 &mut points,
@@ -632,14 +636,14 @@ impl Drawing {
     }
 
     /// Adds the surface of each triangle of a mesh.
-    fn surfaces(&mut self, mesh: &Mesh, ordinal: usize, is_creased: bool) {
+    fn surfaces(&mut self, mesh: &Mesh<'_>, ordinal: usize, is_creased: bool) {
         let mut tint = |key: Tint| {
             let next = u16::try_from(self.tints.len()).unwrap_or(u16::MAX);
             *self.tints.entry(key).or_insert(next)
         };
         for group in mesh.view.groups() {
-            let tint = match &mesh.material {
-                Some(name) => tint(Tint::Material(name.clone())),
+            let tint = match mesh.shape.material().map(|material| material.name) {
+                Some(name) => tint(Tint::Material(name.to_owned())),
                 None if mesh.view.material_ids().is_some() => tint(Tint::Number(group.material)),
                 None => tint(Tint::Mesh(ordinal)),
             };

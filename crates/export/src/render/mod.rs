@@ -5,7 +5,7 @@
 //! This uses only sums, products, quotients and square roots, which every host rounds alike; no result of one band of rows depends
 //! on another.
 //!
-//! 1. `moment` finds the snapshot or the frame that is meant, `scene` the meshes and what moves them; `drawing` takes their
+//! 1. `moment` finds the snapshot or the frame that is meant, `meshmap_scene` the shapes and what moves them; `drawing` takes their
 //!    triangles, and the vertices that they use. Missing normals are computed. A scene that could not be seen is framed without
 //!    triangles that have no area, or has dots at the corners of its triangles.
 //! 2. `camera` finds the nearest eye that has all vertices in the picture, and the place of each in parts of a pixel.
@@ -47,10 +47,10 @@ use self::draw::{Drawn, Style, draw};
 use self::drawing::Drawing;
 use self::picture::written;
 use self::settings::{LONGEST, TARGET};
+use crate::assume;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::moment::{Finder, Moment, Name, Named, When};
-use crate::scene::assume;
+use crate::moment::{Finder, Moment, Name, Named, When, has_many_snapshots};
 
 impl Render {
     fn frame(&self) -> Frame {
@@ -112,10 +112,7 @@ impl Render {
 
     /// The moment that is drawn in one picture.
     fn moment(&self, file: &MeshFile) -> Result<Named> {
-        let moves = self.meshes.is_empty()
-            && file
-                .as_cgeo()
-                .is_some_and(|proxy| proxy.snapshot_count() > 1);
+        let moves = self.meshes.is_empty() && has_many_snapshots(file);
         let finder = self.finder();
         let is_first = moves && finder.when == When::Usual && finder.anim.is_none();
         Finder {

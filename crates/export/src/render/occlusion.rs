@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::camera::{Frame, Lens, turn};
-use crate::vector::{dot, sub};
+use meshmap_scene::vector::{dot, sub};
 
 /// Maximum distance at which a surface shades another, if half the scene is 1.
 const RADIUS: f32 = 0.32;

@@ -7,7 +7,7 @@ use super::color::{self, Light, Palette};
 use super::drawing::Drawing;
 use super::raster::edge;
 use super::settings::Mode;
-use crate::vector::{cross, dot, scaled, sub, unit};
+use meshmap_scene::vector::{cross, dot, scaled, sub, unit};
 
 /// A light far away, and large enough that its shadows have no edges.
 struct Lamp {

@@ -8,8 +8,8 @@ use super::prim::{Prim, Property, Value, coordinates, primvar};
 use super::samples::{Clock, Samples};
 use super::values::{Kind, Rep};
 use crate::error::Result;
-use crate::scene::names::Names;
-use crate::scene::textures::Texture;
+use crate::images::Texture;
+use crate::names::Names;
 use crate::settings::ROUGHNESS;
 
 /// The prim below it that has the materials.

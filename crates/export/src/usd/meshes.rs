@@ -1,91 +1,73 @@
-//! Meshes of any format, without time: an index serves all attributes of a vertex.
+//! Shapes that stand still: one index serves all attributes of a vertex.
 
 use std::io::{Seek, Write};
 
-use meshmap::{
-    Attribute, ErrorKind, Format, MeshView, Scalar, Semantic, VertexFormat, colors_to_linear,
-};
+use meshmap::{ErrorKind, Scalar, Semantic, VertexFormat, colors_to_linear};
+use meshmap_scene::vector::dot_width;
+use meshmap_scene::{Buffer, Parts, Shape, Stream};
 
 use super::crate_file::CrateFile;
-use super::materials::{Materials, Subsets};
+use super::materials::Materials;
 use super::prim::{Prim, Property, coordinates, extent, mesh, primvar};
-use super::samples::Clock;
 use super::values::Rep;
 use crate::error::Result;
+use crate::names::Names;
 use crate::outcome::Outcome;
-use crate::scene::check::{kept, kept_count, triangles};
-use crate::scene::names::Names;
-use crate::scene::pose::Pose;
-use crate::scene::{Mesh, Scene, read};
-use crate::settings::Job;
-use crate::vector::dot_width;
+use crate::plan::Plan;
+use crate::read;
 
+/// The prim of a shape with one index for all attributes; `None` if nothing of it is drawn, which is reported.
 pub(super) fn write<W: Write + Seek>(
-    scene: &Scene,
-    job: &Job<'_>,
+    shape: &Shape,
+    plan: &Plan<'_>,
     out: &mut CrateFile<'_, W>,
     (materials, names): (&mut Materials, &mut Names),
     outcome: &mut Outcome,
-) -> Result<Vec<Prim>> {
-    let mut prims = Vec::new();
-    for part in scene.meshes(&job.budget, outcome)?.iter() {
-        let name = part.name();
-        let Mesh { view, material, .. } = part;
-        outcome.count_degenerate(view.indices().triangles(), job.drops_degenerate());
-        let count = kept_count(view, job);
-        if count == 0 && !scene.are_points {
-            outcome.leave_out(format!("{}, which has no triangles", view.address()));
-            continue;
-        }
-        let _scope = job.budget.scope();
-        let (name, address) = (job.name_of(name), view.address().to_string());
-        out.charge_prim(name.len() + address.len() + 80 * view.attributes().len())?;
-        let own = names.add(name, &address);
-        let prim = if scene.are_points {
-            Prim::new("Points", own)
-        } else {
-            mesh(own)
-        };
-        let mut prim = prim.displayed(name);
-        let own = Names::with(&["displayColor", "displayOpacity", "normals"]);
-        let mut writer = Writer {
-            view,
-            pose: scene.pose.as_ref(),
-            format: scene.format,
-            job,
-            out,
-            outcome,
-            own,
-        };
-        writer.attributes(&mut prim)?;
-        if let Some(ids) = view.material_ids() {
-            job.count_materials(Some(ids.iter()), outcome)?;
-            let mut subsets = Subsets::new(job.merges_materials());
-            let _scope = out.budget.scope();
-            let kept = kept(view, job).map(|(index, _)| ids.get(index).unwrap_or_default());
-            let ids = out.budget.collect(kept, "material IDs")?;
-            subsets.set(0, ids.into_iter(), out)?;
-            subsets.add_to(&mut prim, &Clock::new(1, 1), out, materials)?;
-        } else if let Some(material) = material {
-            let coords = primvar(&coordinates(0));
-            let has_coords = prim
-                .properties
-                .iter()
-                .any(|property| property.name == coords);
-            let texture = scene.texture(material).filter(|_| has_coords);
-            prim.bind(&materials.path(material, texture, out)?);
-        }
-        outcome.wrote(view.vertex_count(), count);
-        prims.push(prim);
+) -> Result<Option<Prim>> {
+    let job = plan.job;
+    let are_points = plan.scene.are_points();
+    let mut buffer = Buffer::default();
+    shape.read_vertices(0, Parts::ALL, &mut buffer)?;
+    plan.count_degenerate(&buffer, outcome);
+    let count = plan.kept_count(buffer.position_corners());
+    let address = shape.address().to_string();
+    if count == 0 && !are_points {
+        outcome.leave_out(format!("{address}, which has no triangles"));
+        return Ok(None);
     }
-    Ok(prims)
+    let _scope = job.budget.scope();
+    let name = job.name_of(shape.name());
+    out.charge_prim(name.len() + address.len() + 80 * buffer.streams().len())?;
+    let own = names.add(name, &address);
+    let prim = if are_points {
+        Prim::new("Points", own)
+    } else {
+        mesh(own)
+    };
+    let mut prim = prim.displayed(name);
+    let mut writer = Writer {
+        buffer: &buffer,
+        plan,
+        out,
+        outcome,
+        own: Names::with(&["displayColor", "displayOpacity", "normals"]),
+    };
+    writer.attributes(&mut prim)?;
+    if let Some(material) = shape.material() {
+        let coords = primvar(&coordinates(0));
+        let mut properties = prim.properties.iter();
+        let has_coords = properties.any(|property| property.name == coords);
+        let texture = plan.images.of(Some(material)).filter(|_| has_coords);
+        prim.bind(&materials.path(material.name, texture, out)?);
+    }
+    let vertices = buffer.positions().map_or(0, Stream::len);
+    outcome.wrote(vertices, count);
+    Ok(Some(prim))
 }
 
 struct Writer<'a, 'b, W> {
-    view: &'a MeshView,
-    pose: Option<&'a Pose>,
-    format: Format,
-    job: &'a Job<'a>,
+    buffer: &'a Buffer,
+    plan: &'a Plan<'a>,
     out: &'a mut CrateFile<'b, W>,
     outcome: &'a mut Outcome,
     /// The names of primvars.
@@ -94,20 +76,18 @@ struct Writer<'a, 'b, W> {
 
 impl<W: Write + Seek> Writer<'_, '_, W> {
     fn attributes(&mut self, prim: &mut Prim) -> Result<()> {
-        let (turns, are_points) = (self.job.turns(self.format), self.job.are_points.get());
-        if !are_points {
-            let counts = self
-                .out
-                .ints(triangles(self.view, self.job, turns).map(|_| [3]))?;
-            let corners = self.out.corners(triangles(self.view, self.job, turns))?;
+        let buffer = self.buffer;
+        let are_points = self.plan.scene.are_points();
+        if !are_points && let Some(corners) = buffer.position_corners() {
+            let counts = self.out.ints(self.plan.triangles(corners).map(|_| [3]))?;
+            let corners = self.out.corners(self.plan.triangles(corners))?;
             prim.properties
                 .push(Property::attribute("faceVertexCounts", "int[]").value(counts));
             prim.properties
                 .push(Property::attribute("faceVertexIndices", "int[]").value(corners));
         }
-        let mut positions = Vec::new();
-        if self.view.has(&Semantic::Position) {
-            positions = read::positions(self.view, self.pose, self.job, self.outcome)?;
+        if let Some(stream) = buffer.positions() {
+            let positions = read::positions(stream, self.plan, self.outcome)?;
             let box_around = self.out.floats(extent(&positions).into_iter())?;
             let points = self.out.floats(positions.iter().copied())?;
             prim.properties
@@ -124,60 +104,54 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
                 );
             }
         }
-        let normals = match self.view.attribute(&Semantic::Normal)? {
-            Some(attribute) => self.array::<3>(&attribute)?,
-            None => None,
-        };
-        if let Some(normals) = normals {
-            drop(positions);
+        if let Some(stream) = buffer.stream(&Semantic::Normal)
+            && let Some(normals) = self.array::<3>(stream)?
+        {
             let normals = self.out.floats(normals.into_iter())?;
             let property = Property::attribute("normals", "normal3f[]").value(normals);
             prim.properties.push(property.interpolated("vertex"));
         }
         // The names of texture coordinates are theirs, whatever else has such a name.
-        let infos = self.view.attributes().iter();
-        let (own, known): (Vec<_>, Vec<_>) =
-            infos.partition(|info| matches!(info.semantic, Semantic::Custom(_)));
-        for info in known.into_iter().chain(own) {
-            self.other(&info.semantic, prim)?;
+        let is_custom = |stream: &&Stream| matches!(stream.semantic(), Semantic::Custom(_));
+        let streams = buffer.streams();
+        for stream in streams.iter().filter(|stream| !is_custom(stream)) {
+            self.other(stream, prim)?;
+        }
+        for stream in streams.iter().filter(is_custom) {
+            self.other(stream, prim)?;
         }
         Ok(())
     }
 
-    fn other(&mut self, semantic: &Semantic, prim: &mut Prim) -> Result<()> {
-        if matches!(semantic, Semantic::Position | Semantic::Normal) {
-            return Ok(());
-        }
-        if matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_)) {
-            self.outcome.leave_out(semantic.to_string());
-            return Ok(());
-        }
-        let Some(attribute) = self.view.attribute(semantic)? else {
-            return Ok(());
-        };
-        match semantic {
+    fn other(&mut self, stream: &Stream, prim: &mut Prim) -> Result<()> {
+        match stream.semantic() {
+            Semantic::Position | Semantic::Normal => Ok(()),
+            semantic @ (Semantic::Joints(_) | Semantic::Weights(_)) => {
+                self.outcome.leave_out(semantic.to_string());
+                Ok(())
+            }
             Semantic::TexCoord(set) => {
-                let Some(values) = self.texcoords(&attribute)? else {
+                let Some(values) = self.texcoords(stream)? else {
                     return Ok(());
                 };
                 let name = self.own(&coordinates(usize::try_from(*set).unwrap_or(usize::MAX)));
                 add(prim, name, "texCoord2f[]", values);
                 Ok(())
             }
-            Semantic::Color(set) => self.colors(*set, &attribute, prim),
-            Semantic::Custom(name) => self.custom(name, semantic, &attribute, prim),
-            _ => self.custom(&semantic.to_string(), semantic, &attribute, prim),
+            Semantic::Color(set) => self.colors(*set, stream, prim),
+            Semantic::Custom(name) => self.custom(name, stream, prim),
+            semantic => self.custom(&semantic.to_string(), stream, prim),
         }
     }
 
-    fn texcoords(&mut self, attribute: &Attribute) -> Result<Option<Rep>> {
-        if attribute.format().components > 2 {
+    fn texcoords(&mut self, stream: &Stream) -> Result<Option<Rep>> {
+        if stream.format().components > 2 {
             self.outcome.leave_out("the third texture coordinate");
         }
-        let Some(mut coords) = self.array::<2>(attribute)? else {
+        let Some(mut coords) = self.array::<2>(stream)? else {
             return Ok(None);
         };
-        if self.job.flips_v(self.format) {
+        if self.plan.flips_v {
             coords.iter_mut().for_each(|[_, v]| *v = 1.0 - *v);
             self.outcome
                 .change("texture coordinates v, now 1 - v", coords.len() as u64);
@@ -186,11 +160,11 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
     }
 
     /// Programs show the first colours, if there are any.
-    fn colors(&mut self, set: u32, attribute: &Attribute, prim: &mut Prim) -> Result<()> {
-        let Some(mut colors) = self.array::<4>(attribute)? else {
+    fn colors(&mut self, set: u32, stream: &Stream, prim: &mut Prim) -> Result<()> {
+        let Some(mut colors) = self.array::<4>(stream)? else {
             return Ok(());
         };
-        let has_alpha = attribute.format().components > 3;
+        let has_alpha = stream.format().components > 3;
         let is_color = colors_to_linear(&mut colors);
         let three = |[r, g, b, _]: [f32; 4]| [r, g, b];
         if set == 0 && is_color {
@@ -216,31 +190,29 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
     }
 
     /// An attribute with a custom name, as floats or as integers.
-    fn custom(
-        &mut self,
-        name: &str,
-        semantic: &Semantic,
-        attribute: &Attribute,
-        prim: &mut Prim,
-    ) -> Result<()> {
+    fn custom(&mut self, name: &str, stream: &Stream, prim: &mut Prim) -> Result<()> {
+        let semantic = stream.semantic();
         let VertexFormat {
             scalar,
             components,
             normalized,
             ..
-        } = attribute.format();
+        } = stream.format();
         if components > 4 || scalar == Scalar::F64 {
             self.outcome
-                .leave_out(format!("{semantic}, of {}", attribute.format()));
+                .leave_out(format!("{semantic}, of {}", stream.format()));
             return Ok(());
         }
         let is_float = scalar.is_float() || normalized;
         let (values, kind) = match (is_float, components) {
-            (true, 1) => (self.floats::<1>(attribute)?, "float[]"),
-            (true, 2) => (self.floats::<2>(attribute)?, "float2[]"),
-            (true, 3) => (self.floats::<3>(attribute)?, "float3[]"),
-            (true, _) => (self.floats::<4>(attribute)?, "float4[]"),
+            (true, 1) => (self.floats::<1>(stream)?, "float[]"),
+            (true, 2) => (self.floats::<2>(stream)?, "float2[]"),
+            (true, 3) => (self.floats::<3>(stream)?, "float3[]"),
+            (true, _) => (self.floats::<4>(stream)?, "float4[]"),
             (false, 1) if scalar == Scalar::U32 => {
+                let Some(attribute) = stream.attribute()? else {
+                    return Ok(());
+                };
                 let (numbers, _) = attribute.as_bytes().as_chunks::<4>();
                 let values = self
                     .out
@@ -248,6 +220,9 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
                 (Some(values), "uint[]")
             }
             (false, _) => {
+                let Some(attribute) = stream.attribute()? else {
+                    return Ok(());
+                };
                 let mut format = VertexFormat::SINT32;
                 format.components = components;
                 let count = attribute.len().saturating_mul(components as usize);
@@ -278,12 +253,12 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         Ok(())
     }
 
-    fn array<const N: usize>(&mut self, attribute: &Attribute) -> Result<Option<Vec<[f32; N]>>> {
-        read::optional(self.view, attribute, self.pose, self.job, self.outcome)
+    fn array<const N: usize>(&mut self, stream: &Stream) -> Result<Option<Vec<[f32; N]>>> {
+        read::optional(stream, self.plan, self.outcome)
     }
 
-    fn floats<const N: usize>(&mut self, attribute: &Attribute) -> Result<Option<Rep>> {
-        let values = self.array::<N>(attribute)?;
+    fn floats<const N: usize>(&mut self, stream: &Stream) -> Result<Option<Rep>> {
+        let values = self.array::<N>(stream)?;
         values
             .map(|values| self.out.floats(values.into_iter()))
             .transpose()

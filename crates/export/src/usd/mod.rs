@@ -5,12 +5,12 @@
 
 mod compress;
 mod crate_file;
+mod keys;
 mod materials;
 mod meshes;
 mod prim;
 mod samples;
 mod skeleton;
-mod snapshots;
 mod tables;
 mod values;
 
@@ -20,27 +20,29 @@ use meshmap_outputs::Place;
 use self::crate_file::CrateFile;
 use self::materials::{MATERIALS, Materials};
 use self::prim::{Prim, Property, Token, Value};
-use self::snapshots::Written;
 use self::tables::Tables;
-use crate::error::Result;
+use crate::assume;
+use crate::error::{Error, Result};
+use crate::material_ids::MaterialIds;
+use crate::names::Names;
 use crate::outcome::Outcome;
-use crate::scene::names::Names;
-use crate::scene::{Scene, assume};
-use crate::settings::Job;
+use crate::plan::Plan;
 use crate::turn::Turn;
 
-pub(crate) fn write(
-    scene: &Scene,
-    job: &Job<'_>,
-    place: &Place,
-    outcome: &mut Outcome,
-) -> Result<()> {
+/// A prim that moves, and the fields of the stage with its times.
+struct Written {
+    prim: Prim,
+    times: Vec<(&'static str, Value)>,
+}
+
+pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
+    let job = plan.job;
     let mut output = job.budget.output(place)?;
     let mut out = CrateFile::begin(&mut output, &job.budget)?;
-    let shown = scene.root_name(job);
+    let shown = plan.root_name();
     let root_name = Names::default().add(&shown, "");
     let (mut materials, mut names) = (Materials::below(&root_name), Names::with(&[MATERIALS]));
-    let up = assume::up(scene.format, job.up, |note| outcome.note(note));
+    let up = assume::up(plan.scene.format(), job.up, |note| outcome.note(note));
     // Stages have Y up, or Z.
     let upright = match up {
         Axis::X => Some(("xformOp:rotateZ", 90.0)),
@@ -76,27 +78,33 @@ pub(crate) fn write(
         ("defaultPrim", Value::Token(root_name.clone().into())),
         (
             "metersPerUnit",
-            Value::Double(assume::metres(scene, job, outcome)),
+            Value::Double(assume::metres(plan.scene, job, outcome)),
         ),
         (
             "upAxis",
             Value::Token(if up == Axis::Z { "Z" } else { "Y" }.into()),
         ),
     ];
-    let prims = (&mut materials, &mut names);
-    let moving = match (&scene.snapshots, scene.rig_alone()) {
-        (Some(snapshots), _) => Some(snapshots::write(snapshots, job, &mut out, prims, outcome)?),
-        (None, Some(rig)) => skeleton::write(rig, &root_name, job, &mut out, outcome)?,
-        (None, None) => {
-            root.children = meshes::write(scene, job, &mut out, prims, outcome)?;
-            None
+    if plan.scene.has_only_joints() {
+        if let Some(written) = skeleton::write(plan, &root_name, &mut out, outcome)? {
+            fields.extend(written.times);
+            root.children.push(written.prim);
         }
-    };
-    if let Some(Written { prim, times }) = moving {
-        fields.extend(times);
-        root.children.push(prim);
+    } else {
+        let mut ids = MaterialIds::default();
+        for shape in plan.scene.shapes() {
+            let prims = (&mut materials, &mut names);
+            if shape.has_keys() {
+                let written = keys::write(shape, plan, &mut ids, &mut out, prims, outcome)?;
+                fields.extend(written.times);
+                root.children.push(written.prim);
+            } else {
+                root.children
+                    .extend(meshes::write(shape, plan, &mut out, prims, outcome)?);
+            }
+        }
     }
-    scene.check_written(outcome)?;
+    plan.check_written(outcome)?;
     root.children.extend(materials.scope());
     let stage = Prim {
         name: String::new(),
@@ -106,5 +114,12 @@ pub(crate) fn write(
     };
     let tables = Tables::of(&stage, &mut out)?;
     out.finish(tables.sections())?;
-    job.finish(vec![output], outcome)
+    plan.images.finish(vec![output], job, outcome)
+}
+
+fn not_held(what: String) -> Error {
+    Error::NotHeld {
+        target: "usdc",
+        what,
+    }
 }

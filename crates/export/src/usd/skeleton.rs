@@ -4,19 +4,18 @@ use std::io::{Seek, Write};
 use std::rc::Rc;
 
 use meshmap::iqm::Trs;
+use meshmap_scene::{Clip, Joint};
 
 use super::crate_file::CrateFile;
 use super::prim::{Prim, Property, Token, Value};
 use super::samples::times_of_stage;
-use super::snapshots::{Written, not_held};
 use super::values::Rep;
+use super::{Written, not_held};
 use crate::error::{Error, Result};
-use crate::matrix::multiply;
+use crate::names::Names;
 use crate::outcome::Outcome;
-use crate::scene::hierarchy::matrix;
-use crate::scene::iqm::Clip;
-use crate::scene::names::Names;
-use crate::scene::rig::{Joint, Rig, Skeleton};
+use crate::plan::Plan;
+use crate::rig;
 use crate::settings::Job;
 
 const TARGET: &str = "usdc";
@@ -27,30 +26,25 @@ const JOINTS: &str = "joints";
 
 /// Writes the joints of a file and its animations; `None` if the joints cannot be used, which is reported.
 pub(super) fn write<W: Write + Seek>(
-    rig: &dyn Rig,
+    plan: &Plan<'_>,
     root: &str,
-    job: &Job<'_>,
     file: &mut CrateFile<'_, W>,
     outcome: &mut Outcome,
 ) -> Result<Option<Written>> {
-    let Some(Skeleton { joints, .. }) = rig.skeleton(job, outcome)? else {
+    let job = plan.job;
+    let Some(stored) = rig::skeleton(plan, outcome)? else {
         return Ok(None);
     };
-    let names: Rc<[Token]> = names(&joints, file)?.into();
+    let joints = &stored.joints;
+    let names: Rc<[Token]> = names(joints, file)?.into();
     job.budget
         .charge_for::<([f64; 16], [f64; 16], Trs)>(joints.len(), "joints")?;
-    let rest: Vec<Trs> = joints.iter().filter_map(Joint::trs).collect();
-    let local: Vec<[f64; 16]> = rest.iter().map(matrix).collect();
-    let mut bind: Vec<[f64; 16]> = Vec::with_capacity(joints.len());
-    for (joint, own) in joints.iter().zip(&local) {
-        // Parents come before their children.
-        let parent = joint.parent.and_then(|parent| bind.get(parent));
-        bind.push(parent.map_or(*own, |parent| multiply(parent, own)));
-    }
+    let local: Vec<[f64; 16]> = joints.iter().map(|joint| joint.rest.to_matrix()).collect();
+    let bind = stored.bind_matrices();
     let tokens = || Value::Tokens(Rc::clone(&names));
     let shown = joints
         .iter()
-        .map(|joint| Token::from(joint.name.clone()))
+        .map(|joint| Token::from(joint.name().into_owned()))
         .collect();
     let mut skeleton = Prim::new("Skeleton", JOINTS)
         .with(Property::uniform("joints", "token[]", tokens()))
@@ -75,9 +69,9 @@ pub(super) fn write<W: Write + Seek>(
     ));
     let mut prims = Names::with(&[JOINTS]);
     let (mut animations, mut rate, mut end) = (Vec::new(), None, 0.0_f64);
-    let clips = rig.clips(joints.len(), job, outcome)?;
+    let clips = rig::clips(plan, joints.len(), outcome)?;
     // All at once, before any is written: a few numbers can make many.
-    let frames: u64 = clips.iter().map(|clip| clip.frame_count() as u64).sum();
+    let frames: u64 = clips.iter().map(|clip| clip.key_count() as u64).sum();
     // Three arrays of each frame, with their counts, their places in the file and in memory, and a time.
     const OF_FRAME: u64 = 80;
     let of_frame = (size_of::<Trs>().saturating_mul(joints.len()) as u64).saturating_add(OF_FRAME);
@@ -86,23 +80,24 @@ pub(super) fn write<W: Write + Seek>(
     for clip in clips {
         let _scope = job.budget.scope();
         // A time code is a frame of the first animation.
-        let own_rate = clip.rate(job, outcome);
+        let own_rate = rig::rate(&clip, job, outcome);
         let scale = *rate.get_or_insert(own_rate) / own_rate;
-        let codes: Vec<f64> = clip.frames().map(|frame| frame * scale).collect();
+        let codes: Vec<f64> = clip.key_frames().map(|frame| frame * scale).collect();
         if !codes.is_sorted_by(|a, b| a < b) || codes.iter().any(|code| !code.is_finite()) {
             return Err(not_held(format!(
                 "{own_rate} frames a second, whose times do not ascend"
             )));
         }
-        let own = prims.add(&clip.name, "animation");
+        let name = clip.name();
+        let own = prims.add(&name, "animation");
         let mut prim = Prim::new("SkelAnimation", own)
-            .displayed(&clip.name)
+            .displayed(&name)
             .with(Property::uniform("joints", "token[]", tokens()));
-        file.charge_prim(clip.name.len())?;
+        file.charge_prim(name.len())?;
         end = codes.iter().copied().fold(end, f64::max);
         match poses(&clip, joints.len(), &codes, job, file, outcome) {
             Err(error @ Error::NotHeld { .. }) => {
-                outcome.leave_out(format!("the animation {}: {error}", clip.name));
+                outcome.leave_out(format!("the animation {name}: {error}"));
                 continue;
             }
             moved => prim.properties.extend(moved?),
@@ -132,7 +127,7 @@ fn names<W: Write + Seek>(joints: &[Joint], file: &CrateFile<'_, W>) -> Result<V
     let mut names: Vec<Token> = Vec::with_capacity(joints.len());
     let mut length = 0_usize;
     for joint in joints {
-        let name = own.add(&joint.name, "joint");
+        let name = own.add(&joint.name(), "joint");
         let parent = joint.parent.and_then(|parent| names.get(parent));
         // Deep hierarchies repeat the names of all parents.
         length = length.saturating_add(parent.map_or(0, |parent| parent.len()) + name.len());
@@ -160,7 +155,7 @@ fn poses<W: Write + Seek>(
     file: &mut CrateFile<'_, W>,
     outcome: &mut Outcome,
 ) -> Result<Vec<Property>> {
-    let poses = clip.poses(joints, TARGET, &job.budget)?;
+    let poses = rig::local_keys(clip, job, TARGET)?;
     if let Some(number) = poses
         .iter()
         .flat_map(|pose| pose.to_array())

@@ -1,0 +1,61 @@
+//! Assumptions about properties that a file does not specify, which are reported.
+
+use meshmap::{Axis, Format};
+use meshmap_scene::{Scene, Shape, Unit};
+
+use crate::outcome::Outcome;
+use crate::settings::Job;
+
+/// The up axis: the one that is `said`, or the format's.
+pub(crate) fn up(format: Format, said: Option<Axis>, note: impl FnOnce(String)) -> Axis {
+    said.or(format.conventions().up).unwrap_or_else(|| {
+        let up = format.usual_up();
+        note(format!(
+            "{format} does not define the up axis: assuming {}",
+            up.name().to_uppercase()
+        ));
+        up
+    })
+}
+
+/// The unit scale, in metres.
+pub(crate) fn metres(scene: &Scene, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
+    let stored = if let Unit::Millimeters(stored) = scene.unit() {
+        Some(stored)
+    } else {
+        None
+    };
+    if let Some(millimeters) = job.unit_millimeters.or(stored) {
+        return millimeters / 1000.0;
+    }
+    if scene.unit() == Unit::Unknown {
+        outcome.note("the file does not store a unit: assuming metres");
+    }
+    1.0
+}
+
+/// A comment for targets that have no unit; `None` if the file stores none.
+pub(crate) fn unit_comment(scene: &Scene) -> Option<String> {
+    if let Unit::Millimeters(unit) = scene.unit() {
+        Some(format!("unit: {unit} mm"))
+    } else {
+        None
+    }
+}
+
+/// The seconds from one key of a shape to the next.
+pub(crate) fn step(shape: &Shape, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
+    match (job.fps, shape.stored_step()) {
+        (Some(rate), _) => 1.0 / rate,
+        (None, Some(step)) => step,
+        (None, None) => {
+            if shape.key_count() > 1 {
+                outcome.note(format!(
+                    "the file does not store the times of snapshots: assuming {} per second",
+                    Format::USUAL_RATE
+                ));
+            }
+            1.0 / f64::from(Format::USUAL_RATE)
+        }
+    }
+}

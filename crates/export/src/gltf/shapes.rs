@@ -1,0 +1,140 @@
+//! The shapes of a scene as meshes, with their skins, levels of detail and morph targets.
+
+use std::collections::BTreeMap;
+
+use meshmap::Scratch;
+use meshmap_scene::Shape;
+
+use super::document::{Coarser, Index, NodeExtensions};
+use super::file::Gltf;
+use super::morphs::{ShapeWriter, check_key_count};
+use super::scene::{Rules, finish_scene};
+use super::skins::{Joints, Skins};
+use super::{animations, timeline};
+use crate::error::Result;
+use crate::material_ids::MaterialIds;
+use crate::outcome::Outcome;
+use crate::plan::Plan;
+use crate::{assume, rig};
+
+pub(super) fn write(plan: &Plan<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<()> {
+    let rules = Rules::of(plan, outcome);
+    let shapes = plan.scene.shapes();
+    let mut times = Vec::with_capacity(shapes.len());
+    for shape in shapes {
+        check_key_count(shape, outcome)?;
+        times.push(timeline::times(shape, plan.job, outcome)?);
+    }
+    let skeleton = rig::skeleton(plan, outcome)?;
+    let joints = match &skeleton {
+        Some(skeleton) if plan.job.nest || skeleton.stands_alone => {
+            Some(Joints::add(skeleton.clone(), gltf)?)
+        }
+        Some(skeleton) => Some(Joints::add(skeleton.clone().flattened(), gltf)?),
+        None => None,
+    };
+    let mut tree = Tree::default();
+    if let Some(joints) = joints
+        .as_ref()
+        .filter(|joints| joints.skeleton.stands_alone)
+    {
+        if !plan.scene.bones().is_empty() {
+            outcome.joints = joints.nodes.len() as u64;
+        }
+        tree.children.extend(&joints.roots);
+    }
+    let mut skins = Skins::default();
+    let mut ids = MaterialIds::default();
+    let mut all_runs = Vec::with_capacity(shapes.len());
+    for shape in shapes {
+        let _scope = plan.job.budget.scope();
+        let mut writer = ShapeWriter {
+            shape,
+            plan,
+            joints: joints.as_ref(),
+            skins: &mut skins,
+            ids: &mut ids,
+            gltf,
+            outcome,
+            scratch: Scratch::default(),
+        };
+        let runs = writer.write()?;
+        for run in &runs {
+            tree.add(shape, run.node, run.is_skinned);
+        }
+        all_runs.push(runs);
+    }
+    tree.link_levels(gltf);
+    if let Some(joints) = joints
+        .as_ref()
+        .filter(|joints| !joints.skeleton.stands_alone)
+    {
+        if skins.is_empty() {
+            outcome.leave_out("the skin, which no face has usable weights for");
+        } else {
+            tree.children.extend(&joints.roots);
+        }
+    }
+    animations::write(joints.as_ref(), plan, gltf, outcome)?;
+    let metres = assume::metres(plan.scene, plan.job, outcome);
+    for ((shape, runs), times) in shapes.iter().zip(&all_runs).zip(&times) {
+        timeline::animate(gltf, runs, times, shape.key_count())?;
+    }
+    finish_scene(
+        gltf,
+        plan.root_name(),
+        &rules,
+        metres,
+        tree.children,
+        tree.beside,
+    )
+}
+
+/// The nodes that are written, before they have parents.
+#[derive(Default)]
+struct Tree {
+    /// The children of the root.
+    children: Vec<Index>,
+    /// Nodes with a skin, which are no children of a node that moves.
+    beside: Vec<Index>,
+    /// By object, its levels of detail: the finest is in the scene.
+    levels: BTreeMap<usize, Vec<Index>>,
+}
+
+impl Tree {
+    fn add(&mut self, shape: &Shape, node: Index, is_skinned: bool) {
+        let mut is_coarser = false;
+        if let Some(object) = shape.object() {
+            let finer = self.levels.entry(object).or_default();
+            is_coarser = !finer.is_empty();
+            finer.push(node);
+        }
+        if is_coarser {
+            return;
+        }
+        if is_skinned {
+            self.beside.push(node);
+        } else {
+            self.children.push(node);
+        }
+    }
+
+    /// Makes the finest level of each object refer to the others.
+    fn link_levels(&self, gltf: &mut Gltf) {
+        for nodes in self.levels.values() {
+            let Some((finest, coarser)) = nodes.split_first() else {
+                continue;
+            };
+            if coarser.is_empty() {
+                continue;
+            }
+            if let Some(node) = gltf.document.nodes.get_mut(*finest) {
+                let ids = coarser.to_vec();
+                node.extensions = Some(NodeExtensions {
+                    lod: Coarser { ids },
+                });
+                gltf.document.extensions_used.insert("MSFT_lod");
+            }
+        }
+    }
+}

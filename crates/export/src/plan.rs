@@ -1,0 +1,242 @@
+//! The rules by which a scene is written: decided once, before the first byte.
+
+use meshmap::{AttributeInfo, Axis, MeshView, VOrigin, Winding};
+use meshmap_scene::vector::is_degenerate;
+use meshmap_scene::{Buffer, Corners, Parts, Scene, Stream};
+
+use crate::assume;
+use crate::error::Result;
+use crate::images::Images;
+use crate::outcome::{Outcome, Report};
+use crate::settings::{Job, Target, WITH_UNITS};
+use crate::turn::Turn;
+
+/// A scene, and the rules by which a target has its numbers.
+pub(crate) struct Plan<'a> {
+    pub(crate) scene: &'a Scene,
+    pub(crate) job: &'a Job<'a>,
+    /// The images that materials name.
+    pub(crate) images: Images,
+    /// `true` if corners are written in another order than the file's.
+    pub(crate) turns: bool,
+    /// `true` if the texture coordinate V is written as 1 - V.
+    pub(crate) flips_v: bool,
+    /// The axis about which the numbers of vertices are turned, for targets without a root that turns them.
+    turns_about: Option<Axis>,
+}
+
+impl<'a> Plan<'a> {
+    pub(crate) fn new(
+        scene: &'a Scene,
+        job: &'a Job<'a>,
+        report: &mut impl Report,
+    ) -> Result<Self> {
+        let to = job.target.conventions();
+        let front_face = to.front_face.unwrap_or(Winding::CounterClockwise);
+        let turns = scene.turns_triangles(front_face)? != job.flip;
+        if !scene.are_points() && scene.runs_against_normals()? && !job.flip {
+            let note = "most normals point away from the fronts: triangles are turned, which `flip` undoes";
+            report.note(note.to_owned());
+        }
+        let mut turns_about = None;
+        if job.turn != Turn::None && !WITH_UNITS.contains(&job.target) {
+            let up = assume::up(scene.format(), job.up, |note| report.note(note));
+            turns_about = Some(up);
+        }
+        // If a format does not store it, programs write V as in OBJ, from the bottom.
+        let from = scene.conventions().v_origin.unwrap_or(VOrigin::Bottom);
+        Ok(Self {
+            scene,
+            job,
+            images: Images::default(),
+            turns,
+            flips_v: to.v_origin.is_some_and(|to| to != from),
+            turns_about,
+        })
+    }
+
+    /// `true` if triangles with two equal corners are left out.
+    pub(crate) fn drops_degenerate(&self) -> bool {
+        self.job.drops_degenerate() || self.scene.are_points()
+    }
+
+    /// `true` if a triangle with these corners is written.
+    pub(crate) fn keeps(&self, corners: [u32; 3]) -> bool {
+        !self.drops_degenerate() || !is_degenerate(corners)
+    }
+
+    /// The corners of a triangle in the order in which they are written.
+    pub(crate) fn turned(&self, [a, b, c]: [u32; 3]) -> [u32; 3] {
+        if self.turns { [a, c, b] } else { [a, b, c] }
+    }
+
+    /// The triangles that are written, as they are stored, with their numbers.
+    pub(crate) fn kept<'b>(
+        &'b self,
+        corners: &'b Corners,
+    ) -> impl ExactSizeIterator<Item = (usize, [u32; 3])> + 'b {
+        let left = self.kept_count(Some(corners));
+        let triangles = corners.triangles().enumerate();
+        let kept = triangles.filter(|(_, triangle)| self.keeps(*triangle));
+        Counted { kept, left }
+    }
+
+    /// The number of triangles that are written.
+    pub(crate) fn kept_count(&self, corners: Option<&Corners>) -> usize {
+        let Some(corners) = corners else { return 0 };
+        if self.drops_degenerate() {
+            let triangles = corners.triangles();
+            triangles.filter(|triangle| self.keeps(*triangle)).count()
+        } else {
+            corners.len()
+        }
+    }
+
+    /// The triangles of a buffer with one index for each vertex, as they are written.
+    pub(crate) fn triangles<'b>(
+        &'b self,
+        corners: &'b Corners,
+    ) -> impl ExactSizeIterator<Item = [u32; 3]> + 'b {
+        self.kept(corners)
+            .map(|(_, triangle)| self.turned(triangle))
+    }
+
+    /// Counts the triangles with two equal corners.
+    pub(crate) fn count_degenerate(&self, buffer: &Buffer, outcome: &mut Outcome) {
+        if let Some(corners) = buffer.position_corners() {
+            outcome.count_degenerate(corners.triangles(), self.drops_degenerate());
+        }
+    }
+
+    /// Turns points or directions, if the target has them turned.
+    pub(crate) fn turn_numbers<const N: usize>(&self, values: &mut [[f32; N]]) {
+        let Some(up) = self.turns_about else {
+            return;
+        };
+        for value in values {
+            if let Some(vector) = value.first_chunk_mut() {
+                *vector = self.job.turn.about(up, *vector);
+            }
+        }
+    }
+
+    /// Charges what a read has decoded, which is written next: what meshes have was charged when the scene was made.
+    pub(crate) fn charge_read(&self, buffer: &Buffer) -> Result<()> {
+        let Some(positions) = buffer.positions().and_then(Stream::floats) else {
+            return Ok(());
+        };
+        let points = positions.len() as u64;
+        let triangles = buffer.triangle_count() as u64;
+        self.job.budget.read_geometry(points, triangles)
+    }
+
+    /// The name of the object above all others: the name of the file. It is longer if an object has this name, because programs such as
+    /// Blender rename one of two objects with the same name.
+    pub(crate) fn root_name(&self) -> String {
+        /// The name of the root if objects have no name to share with it.
+        const ROOT: &str = "meshmap_root";
+        let name = &self.job.name;
+        if name.is_empty() {
+            return ROOT.to_owned();
+        }
+        let mut shapes = self.scene.shapes().iter();
+        let is_taken = shapes.any(|shape| self.job.name_of(shape.name()) == name);
+        let end = if is_taken { "_root" } else { "" };
+        format!("{name}{end}")
+    }
+
+    /// Counts the points, and fails if nothing was written. The error says whether the file has animations, which another one may take.
+    pub(crate) fn check_written(&self, outcome: &mut Outcome) -> Result<()> {
+        if self.scene.are_points() {
+            outcome.points = outcome.vertices;
+        }
+        if outcome.triangles > 0 || outcome.points > 0 || outcome.joints > 0 {
+            return Ok(());
+        }
+        Err(crate::error::Error::NothingToConvert {
+            has_animations: self.scene.has_animations(),
+            has_unusable: outcome.has_unusable,
+        })
+    }
+
+    /// Reports what a target without time leaves out of the shapes.
+    pub(crate) fn report_other_keys(&self, report: &mut impl Report) {
+        let mut shapes = self.scene.shapes().iter();
+        let is_whole = self.job.meshes.is_empty();
+        if is_whole && shapes.any(|shape| shape.stored_key_count() > 1) {
+            report.skips("all snapshots but one".to_owned());
+        }
+    }
+
+    /// The shapes at their first keys, with one index for all attributes of a vertex: for targets without time.
+    pub(crate) fn vertices(&self, outcome: &mut Outcome) -> Result<Vec<Vertices>> {
+        self.report_other_keys(outcome);
+        let mut all = Vec::new();
+        for shape in self.scene.shapes() {
+            let mut buffer = Buffer::default();
+            shape.read_vertices(0, Parts::ALL, &mut buffer)?;
+            let vertices = Vertices { buffer };
+            if shape.has_keys() {
+                let triangles = vertices.buffer.triangle_count() as u64;
+                let count = vertices.count() as u64;
+                self.job.budget.read_geometry(count, triangles)?;
+            }
+            all.push(vertices);
+        }
+        Ok(all)
+    }
+
+    /// `true` if the target writes joints of this scene.
+    pub(crate) fn has_joints(&self) -> bool {
+        match self.job.target {
+            Target::Glb | Target::Gltf => true,
+            Target::Usdc => self.scene.has_only_joints(),
+            _ => false,
+        }
+    }
+}
+
+/// A shape with one index for all attributes of a vertex.
+pub(crate) struct Vertices {
+    pub(crate) buffer: Buffer,
+}
+
+impl Vertices {
+    /// The number of vertices.
+    pub(crate) fn count(&self) -> usize {
+        self.buffer.streams().first().map_or(0, Stream::len)
+    }
+
+    /// The attributes, in the order of the file.
+    pub(crate) fn attributes(&self) -> &[AttributeInfo] {
+        let view = self.buffer.positions().and_then(Stream::view);
+        view.map_or(&[], MeshView::attributes)
+    }
+
+    /// The triangles, as they are stored.
+    pub(crate) fn corners(&self) -> Option<&Corners> {
+        self.buffer.position_corners()
+    }
+}
+
+/// Elements that were counted before.
+struct Counted<I> {
+    kept: I,
+    left: usize,
+}
+
+impl<I: Iterator> Iterator for Counted<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        let next = self.kept.next()?;
+        self.left = self.left.saturating_sub(1);
+        Some(next)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<I: Iterator> ExactSizeIterator for Counted<I> {}

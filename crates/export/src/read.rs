@@ -1,0 +1,122 @@
+//! Numbers of attributes, as they are written.
+
+use meshmap::{MeshView, Semantic};
+use meshmap_scene::{Buffer, Pose, Stream, VectorKind};
+
+use crate::check::{finite, usable};
+use crate::error::Result;
+use crate::outcome::Outcome;
+use crate::plan::Plan;
+
+/// Removes streams that have been decoded and have a number that is not finite, in all of their components: with their own corners, they
+/// would make vertices. Streams of one index are checked when they are written.
+/// Fails if such a number is of a position.
+pub(crate) fn remove_non_finite(
+    buffer: &mut Buffer,
+    plan: &Plan<'_>,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let mut unusable = Vec::new();
+    for stream in buffer.streams_mut() {
+        let semantic = stream.semantic().clone();
+        let address = stream.address();
+        let Some(floats) = stream.floats_mut() else {
+            continue;
+        };
+        if semantic == Semantic::Position {
+            finite(floats, || address.clone(), plan.job, outcome)?;
+        } else if !usable(floats, || address.clone(), plan.job, outcome)? {
+            unusable.push(semantic);
+        }
+    }
+    buffer.retain_streams(|stream| !unusable.contains(stream.semantic()));
+    Ok(())
+}
+
+/// The positions of a stream as floats, all finite, in the pose if there is one.
+pub(crate) fn positions(
+    stream: &Stream,
+    plan: &Plan<'_>,
+    outcome: &mut Outcome,
+) -> Result<Vec<[f32; 3]>> {
+    positions_in(stream, plan.scene.pose(), plan, outcome)
+}
+
+/// Like [`positions`], in this pose.
+pub(crate) fn positions_in(
+    stream: &Stream,
+    pose: Option<&Pose>,
+    plan: &Plan<'_>,
+    outcome: &mut Outcome,
+) -> Result<Vec<[f32; 3]>> {
+    let mut values = floats(stream, plan)?;
+    finite(&mut values, || stream.address(), plan.job, outcome)?;
+    if let Some(pose) = pose
+        && let Some(view) = stream.view()
+    {
+        move_values(pose, view, VectorKind::Point, &mut values, plan)?;
+        if !pose.is_frame() && view.has(&Semantic::Weights(0)) {
+            outcome.change(
+                "vertices, now in the bind shape of the skin",
+                values.len() as u64,
+            );
+        }
+        let address = || format!("{} in its pose", stream.address());
+        finite(&mut values, address, plan.job, outcome)?;
+    }
+    plan.turn_numbers(&mut values);
+    Ok(values)
+}
+
+/// The numbers of another attribute as floats, in the pose if there is one. `None` if one of them is not finite, in which case the mesh is
+/// written without the attribute.
+pub(crate) fn optional<const N: usize>(
+    stream: &Stream,
+    plan: &Plan<'_>,
+    outcome: &mut Outcome,
+) -> Result<Option<Vec<[f32; N]>>> {
+    optional_in(stream, plan.scene.pose(), plan, outcome)
+}
+
+/// Like [`optional`], in this pose.
+pub(crate) fn optional_in<const N: usize>(
+    stream: &Stream,
+    pose: Option<&Pose>,
+    plan: &Plan<'_>,
+    outcome: &mut Outcome,
+) -> Result<Option<Vec<[f32; N]>>> {
+    let mut values = floats(stream, plan)?;
+    if !usable(&mut values, || stream.address(), plan.job, outcome)? {
+        return Ok(None);
+    }
+    if let Some(kind) = VectorKind::of(stream.semantic()) {
+        if let Some(pose) = pose
+            && let Some(view) = stream.view()
+        {
+            // Directions stay finite: they are made to have unit length, or none.
+            move_values(pose, view, kind, &mut values, plan)?;
+        }
+        plan.turn_numbers(&mut values);
+    }
+    Ok(Some(values))
+}
+
+fn move_values<const N: usize>(
+    pose: &Pose,
+    view: &MeshView,
+    kind: VectorKind,
+    values: &mut [[f32; N]],
+    plan: &Plan<'_>,
+) -> Result<()> {
+    let budget = &plan.job.budget;
+    let _scope = budget.scope();
+    budget.charge_for::<[f32; 14]>(values.len(), "joints and weights")?;
+    Ok(pose.apply_to(view, kind, values)?)
+}
+
+fn floats<const N: usize>(stream: &Stream, plan: &Plan<'_>) -> Result<Vec<[f32; N]>> {
+    plan.job
+        .budget
+        .charge_for::<[f32; N]>(stream.len(), "numbers of an attribute")?;
+    Ok(stream.to_f32()?)
+}

@@ -1,0 +1,90 @@
+//! The joints and animations of a scene, for targets that have them.
+
+use meshmap::iqm::Trs;
+use meshmap_scene::{Clip, Skeleton};
+
+use crate::error::{Error, Result};
+use crate::outcome::Outcome;
+use crate::plan::Plan;
+use crate::remarks;
+use crate::settings::Job;
+
+/// The skeleton; `None` if there is none that can be used, which is reported.
+pub(crate) fn skeleton(plan: &Plan<'_>, outcome: &mut Outcome) -> Result<Option<Skeleton>> {
+    /// A joint with its name, its matrices, and its place in tables of targets.
+    const OF_JOINT: u64 = 640;
+    let mut found = Vec::new();
+    let skeleton = plan.scene.skeleton(&mut found)?;
+    remarks::report_all(&found, outcome);
+    let Some(skeleton) = skeleton else {
+        return Ok(None);
+    };
+    let names: usize = skeleton.joints.iter().map(|joint| joint.name().len()).sum();
+    let joints = skeleton.joints.len() as u64;
+    let bytes = joints.saturating_mul(OF_JOINT).saturating_add(names as u64);
+    plan.job.budget.keep(bytes, "joints")?;
+    Ok(Some(skeleton))
+}
+
+/// The animations that can be written for a skeleton of this many joints.
+pub(crate) fn clips(plan: &Plan<'_>, joints: usize, outcome: &mut Outcome) -> Result<Vec<Clip>> {
+    let budget = &plan.job.budget;
+    // Parents, and the places of joints in one frame.
+    budget.charge_for::<([f64; 16], [Option<u32>; 2])>(joints, "joints of a frame")?;
+    let mut found = Vec::new();
+    let clips = plan.scene.clips(joints, &mut found);
+    remarks::report_all(&found, outcome);
+    for clip in &clips {
+        // In two lists that grow.
+        let bytes = 4 * size_of::<Clip>() as u64 + clip.anim().name.as_bytes().len() as u64;
+        budget.charge(bytes, "animations")?;
+    }
+    // No target has a place for this flag.
+    let looping = clips.iter().filter(|clip| clip.repeats()).count();
+    if looping > 0 {
+        outcome.leave_out(format!("the loop flags of animations ({looping})"));
+    }
+    Ok(clips)
+}
+
+/// The keys of a clip, key by key.
+pub(crate) fn local_keys(clip: &Clip, job: &Job<'_>, target: &'static str) -> Result<Vec<Trs>> {
+    let count = clip.key_count().saturating_mul(clip.joint_count());
+    job.budget
+        .charge_for::<Trs>(count, "poses of an animation")?;
+    clip.local_keys()
+        .map_err(|error| Error::of_scene(error, target))
+}
+
+/// The frames per second.
+pub(crate) fn rate(clip: &Clip, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
+    let rate = clip.rate();
+    if job.fps.is_none() && !clip.is_rate_stored() {
+        let name = clip.name();
+        outcome.note(format!(
+            "the animation {name} has no frame rate: assuming {rate} per second"
+        ));
+    }
+    job.fps.unwrap_or(rate.into())
+}
+
+/// The times of the keys in seconds, from the first.
+pub(crate) fn times(
+    clip: &Clip,
+    job: &Job<'_>,
+    target: &'static str,
+    outcome: &mut Outcome,
+) -> Result<Vec<f32>> {
+    let count = clip.key_count();
+    let rate = rate(clip, job, outcome);
+    #[expect(clippy::cast_possible_truncation, reason = "the nearest is written")]
+    let times: Vec<f32> = clip
+        .key_frames()
+        .map(|frame| (frame / rate) as f32)
+        .collect();
+    if times.is_sorted_by(|a, b| a < b) && times.iter().all(|time| time.is_finite()) {
+        return Ok(times);
+    }
+    let what = format!("{count} frames at {rate} a second, whose times do not ascend");
+    Err(Error::NotHeld { target, what })
+}

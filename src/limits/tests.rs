@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
 use super::job;
+#[cfg(feature = "rayon")]
+use super::FileMemory;
 use super::{Charge, Limits, Meter, reserve_vec, take_block, zeroed_vec};
 use crate::report::{Cause, ErrorKind, Limit};
 
@@ -9,6 +11,22 @@ fn meters_show_what_they_hold() {
     let meter = Meter::of_call(&Limits::default());
     let _charge = meter.take(64, "x").unwrap();
     assert_eq!(format!("{meter:?}"), "Meter { held: 64, work: 0, .. }");
+}
+
+#[test]
+#[cfg(feature = "rayon")]
+fn a_file_keeps_what_its_limit_leaves() {
+    let limits = Limits::default().with_max_total_bytes(100);
+    let memory = FileMemory::new(&limits, 0);
+    let all = memory.left();
+    assert!(all > 60, "{all}");
+    assert!(memory.admits(40));
+    assert_eq!(memory.left(), all - 40);
+    let charge = memory.charge(20).unwrap();
+    assert_eq!(memory.left(), all - 60);
+    assert!(!memory.admits(all));
+    drop(charge);
+    assert_eq!(memory.left(), all - 40);
 }
 
 #[test]

@@ -249,9 +249,9 @@ impl<'a> Expected<'a> {
     }
 
     fn coordinates(&self, stream: &Stream) -> Result<Option<Vec<[f32; 2]>>> {
-        // Two numbers are written, but in glTF and USD one of three costs a whole set of a snapshot.
-        let is_lax = self.rules.convert.zero_non_finite || self.rules.target == Target::Obj;
-        if let Some(floats) = stream.floats().filter(|_| !is_lax) {
+        // Two numbers are written, but one of three costs a whole set of a snapshot.
+        let replaces = self.rules.convert.zero_non_finite;
+        if let Some(floats) = stream.floats().filter(|_| !replaces) {
             let mut numbers = floats.as_flattened().iter();
             if !numbers.all(|number| number.is_finite()) {
                 return Ok(None);

@@ -326,36 +326,62 @@ impl<'a> Expected<'a> {
 
     /// The joints and weights that are written: in glTF as they are drawn, in PLY as they are stored.
     fn weights(&self) -> Result<Option<Weights>> {
-        if let Some(skeleton) = &self.rules.skeleton {
-            // More joints than integers of 16 bits number have no weights.
-            let Ok(count) = u16::try_from(skeleton.joints.len()) else {
-                return Ok(None);
-            };
-            let Some(influences) = self.shape.influences(count)? else {
-                return Ok(None);
-            };
-            let joints = influences.joints.iter();
-            let joints = joints.map(|joints| joints.map(f32::from)).collect();
-            return Ok(Some(Weights {
-                joints: Rc::new(joints),
-                weights: Rc::new(influences.weights),
-            }));
-        }
-        let are_moved = self.rules.scene.pose().is_some_and(Pose::is_frame);
-        if self.rules.target != Target::Ply || are_moved {
-            return Ok(None);
-        }
         let joints = self.buffer.stream(&Semantic::Joints(0));
         let weights = self.buffer.stream(&Semantic::Weights(0));
         let (Some(joints), Some(weights)) = (joints, weights) else {
             return Ok(None);
         };
+        if let Some(skeleton) = &self.rules.skeleton {
+            return self.drawn_weights(joints, weights, skeleton.joints.len());
+        }
+        let are_moved = self.rules.scene.pose().is_some_and(Pose::is_frame);
+        if self.rules.target != Target::Ply || are_moved {
+            return Ok(None);
+        }
         let Some(weights) = self.values(weights)? else {
             return Ok(None);
         };
         Ok(Some(Weights {
             joints: Rc::new(joints.to_f32()?),
             weights: Rc::new(weights),
+            rest: None,
+        }))
+    }
+
+    /// The joints and weights for a skeleton of `count` joints. Joints that do not exist have no weights, or the last joint has them.
+    fn drawn_weights(
+        &self,
+        joints: &Stream,
+        weights: &Stream,
+        count: usize,
+    ) -> Result<Option<Weights>> {
+        // More joints than integers of 16 bits number have no weights.
+        let Ok(count) = u16::try_from(count) else {
+            return Ok(None);
+        };
+        let Some(influences) = self.shape.influences(count)? else {
+            return Ok(None);
+        };
+        let has_last_joint = influences.clamped > 0;
+        drop(influences);
+        let rest = f32::from(count);
+        let mut joints: Vec<[f32; 4]> = joints.to_f32()?;
+        let mut weights: Vec<[f32; 4]> = weights.to_f32()?;
+        let numbers = joints.as_flattened_mut().iter_mut();
+        for (joint, weight) in numbers.zip(weights.as_flattened_mut()) {
+            if *joint < rest {
+                continue;
+            }
+            if has_last_joint {
+                *joint = rest - 1.0;
+            } else {
+                *weight = 0.0;
+            }
+        }
+        Ok(Some(Weights {
+            joints: Rc::new(joints),
+            weights: Rc::new(weights),
+            rest: Some(rest),
         }))
     }
 }

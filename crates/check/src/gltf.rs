@@ -291,7 +291,11 @@ impl<'a> Gltf<'a> {
         if let Some((joints, weights)) = influences {
             let (joints, weights) = (self.elements(joints, false)?, self.elements(weights, true)?);
             let [joints, weights] = [joints, weights].map(Rc::new);
-            shape.weights = Some(Weights { joints, weights });
+            shape.weights = Some(Weights {
+                joints,
+                weights,
+                rest: None,
+            });
         }
         shape.materials = Materials::one(self.material(mesh, primitive));
         if is_points {

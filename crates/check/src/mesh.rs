@@ -51,6 +51,8 @@ impl<const N: usize> Stream<N> {
 pub(crate) struct Weights {
     pub(crate) joints: Rc<Vec<[f32; 4]>>,
     pub(crate) weights: Rc<Vec<[f32; 4]>>,
+    /// The joint of vertices without weights, if there is one. Weights are then shares of their sum.
+    pub(crate) rest: Option<f32>,
 }
 
 impl Weights {
@@ -58,16 +60,27 @@ impl Weights {
     fn at(&self, vertex: u32) -> Option<Vec<(f32, f64)>> {
         let joints = self.joints.get(vertex as usize)?;
         let weights = self.weights.get(vertex as usize)?;
+        let is_used = |weight: f32| weight > 0.0 && weight.is_finite();
+        let mut sum = 1.0;
+        if self.rest.is_some() {
+            let used = weights.iter().filter(|weight| is_used(**weight));
+            sum = used.map(|weight| f64::from(*weight)).sum();
+        }
         let mut shares: Vec<(f32, f64)> = Vec::new();
         for (joint, weight) in joints.iter().zip(weights) {
-            if *weight <= 0.0 || !weight.is_finite() {
+            if !is_used(*weight) {
                 continue;
             }
-            let weight = f64::from(*weight);
+            let share = f64::from(*weight) / sum;
             match shares.iter_mut().find(|(other, _)| other == joint) {
-                Some((_, sum)) => *sum += weight,
-                None => shares.push((*joint, weight)),
+                Some((_, sum)) => *sum += share,
+                None => shares.push((*joint, share)),
             }
+        }
+        if let Some(rest) = self.rest
+            && shares.is_empty()
+        {
+            shares.push((rest, 1.0));
         }
         shares.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         Some(shares)

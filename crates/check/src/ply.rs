@@ -102,7 +102,11 @@ pub(crate) fn read(path: &Path) -> Result<Mesh, String> {
     }
     if joints.is_some() && weights.is_some() {
         let [joints, weights] = influences.map(Rc::new);
-        shape.weights = Some(Weights { joints, weights });
+        shape.weights = Some(Weights {
+            joints,
+            weights,
+            rest: None,
+        });
     }
     if counts[1] == 0 {
         shape.corners = points(counts[0]);

@@ -1,6 +1,6 @@
 //! The rules by which a scene is written: decided once, before the first byte.
 
-use meshmap::{AttributeInfo, Axis, MeshView, VOrigin, Winding};
+use meshmap::{Axis, Scratch, VOrigin, Winding};
 use meshmap_scene::vector::is_degenerate;
 use meshmap_scene::{Buffer, Corners, Parts, Scene, Stream};
 
@@ -174,7 +174,13 @@ impl<'a> Plan<'a> {
         let mut all = Vec::new();
         for shape in self.scene.shapes() {
             let mut buffer = Buffer::default();
-            shape.read_vertices(0, Parts::ALL, &mut buffer)?;
+            if self.scene.are_points() && shape.has_keys() {
+                // Nothing refers to the other streams: corners of triangles that are left out would make points of them.
+                let parts = Parts::POSITIONS | Parts::TRIANGLES;
+                shape.read(0, parts, &mut buffer, &mut Scratch::default())?;
+            } else {
+                shape.read_vertices(0, Parts::ALL, &mut buffer)?;
+            }
             let vertices = Vertices { buffer };
             if shape.has_keys() {
                 let triangles = vertices.buffer.triangle_count() as u64;
@@ -205,12 +211,6 @@ impl Vertices {
     /// The number of vertices.
     pub(crate) fn count(&self) -> usize {
         self.buffer.streams().first().map_or(0, Stream::len)
-    }
-
-    /// The attributes, in the order of the file.
-    pub(crate) fn attributes(&self) -> &[AttributeInfo] {
-        let view = self.buffer.positions().and_then(Stream::view);
-        view.map_or(&[], MeshView::attributes)
     }
 
     /// The triangles, as they are stored.

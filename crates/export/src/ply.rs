@@ -137,9 +137,9 @@ fn columns(all: &[Vertices], plan: &Plan<'_>, outcome: &mut Outcome) -> Result<V
     let mut columns: Vec<Column> = Vec::new();
     let mut seen = HashSet::new();
     let mut taken = HashMap::<String, usize>::new();
-    let infos = all.iter().flat_map(Vertices::attributes);
-    for info in infos {
-        let semantic = &info.semantic;
+    let streams = all.iter().flat_map(|vertices| vertices.buffer.streams());
+    for stream in streams {
+        let semantic = stream.semantic();
         if !seen.insert(semantic) {
             continue;
         }
@@ -157,7 +157,9 @@ fn columns(all: &[Vertices], plan: &Plan<'_>, outcome: &mut Outcome) -> Result<V
         if *semantic != Semantic::Position && !are_finite(all, semantic, plan, outcome)? {
             continue;
         }
-        let components = usize::try_from(info.format.components).unwrap_or(4).min(4);
+        let components = usize::try_from(stream.format().components)
+            .unwrap_or(4)
+            .min(4);
         let mut names = names(semantic, components);
         for name in &mut names {
             budget.keep(OF_NAME + 3 * name.len() as u64, "names of attributes")?;

@@ -76,7 +76,7 @@ impl Target {
             Self::Glb => ("glb", 2, &[]),
             Self::Gltf => ("gltf", 2, &["bin"]),
             Self::Obj => ("obj", 2, &["mtl"]),
-            Self::Ply => ("ply", 1, &[]),
+            Self::Ply => ("ply", 2, &[]),
             Self::Stl => ("stl", 1, &[]),
             Self::Pc2 => ("pc2", 1, &["obj", "mtl"]),
             Self::Usdc => ("usdc", 2, &[]),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use meshmap::Semantic;
+use meshmap::{Scratch, Semantic};
 use meshmap_export::{Result, Target};
 use meshmap_scene::{Buffer, Parts, Shape};
 
@@ -37,8 +37,7 @@ pub(crate) fn check(rules: &Rules<'_>, path: &Path, tally: &mut Tally) -> Result
     }
     let mut first = 0;
     for (index, shape) in rules.scene.shapes().iter().enumerate() {
-        let mut buffer = Buffer::default();
-        shape.read_vertices(0, Parts::ALL, &mut buffer)?;
+        let buffer = read(shape, rules)?;
         let _charge = rules.charge_mesh(&buffer)?;
         let mut expected = Expected::new(rules, shape, &buffer)?.mesh()?;
         if !common.have_colors {
@@ -68,6 +67,18 @@ pub(crate) fn check(rules: &Rules<'_>, path: &Path, tally: &mut Tally) -> Result
     Ok(())
 }
 
+/// A shape with one index for all attributes; the points of a snapshot are its positions, because nothing refers to the others.
+fn read(shape: &Shape, rules: &Rules<'_>) -> Result<Buffer> {
+    let mut buffer = Buffer::default();
+    if rules.scene.are_points() && shape.has_keys() {
+        let parts = Parts::POSITIONS | Parts::TRIANGLES;
+        shape.read(0, parts, &mut buffer, &mut Scratch::default())?;
+    } else {
+        shape.read_vertices(0, Parts::ALL, &mut buffer)?;
+    }
+    Ok(buffer)
+}
+
 /// The attributes that all shapes have: the others are left out.
 struct Common {
     have_colors: bool,
@@ -85,8 +96,7 @@ impl Common {
         };
         let mut first_id = None;
         for (index, shape) in rules.scene.shapes().iter().enumerate() {
-            let mut buffer = Buffer::default();
-            shape.read_vertices(0, Parts::ALL, &mut buffer)?;
+            let buffer = read(shape, rules)?;
             let _charge = rules.charge_mesh(&buffer)?;
             let expected = Expected::new(rules, shape, &buffer)?.mesh()?;
             common.have_colors &= expected.colors.contains_key(&0);

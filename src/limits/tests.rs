@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
-use super::job;
 #[cfg(feature = "rayon")]
 use super::FileMemory;
+use super::job;
 use super::{Charge, Limits, Meter, reserve_vec, take_block, zeroed_vec};
 use crate::report::{Cause, ErrorKind, Limit};
 

@@ -122,12 +122,14 @@ impl<'a> Plan<'a> {
 
     /// Charges what a read has decoded, which is written next: what meshes have was charged when the scene was made.
     pub(crate) fn charge_read(&self, buffer: &Buffer) -> Result<()> {
+        let budget = &self.job.budget;
+        budget.charge(size_of_buffer(buffer), "attributes of a mesh")?;
         let Some(positions) = buffer.positions().and_then(Stream::floats) else {
             return Ok(());
         };
         let points = positions.len() as u64;
         let triangles = buffer.triangle_count() as u64;
-        self.job.budget.read_geometry(points, triangles)
+        budget.read_geometry(points, triangles)
     }
 
     /// The name of the object above all others: the name of the file. It is longer if an object has this name, because programs such as
@@ -168,8 +170,8 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The shapes at their first keys, with one index for all attributes of a vertex: for targets without time.
-    pub(crate) fn vertices(&self, outcome: &mut Outcome) -> Result<Vec<Vertices>> {
+    /// These parts of the shapes at their first keys, with one index for all attributes of a vertex: for targets without time.
+    pub(crate) fn vertices(&self, parts: Parts, outcome: &mut Outcome) -> Result<Vec<Vertices>> {
         self.report_other_keys(outcome);
         let mut all = Vec::new();
         for shape in self.scene.shapes() {
@@ -179,8 +181,11 @@ impl<'a> Plan<'a> {
                 let parts = Parts::POSITIONS | Parts::TRIANGLES;
                 shape.read(0, parts, &mut buffer, &mut Scratch::default())?;
             } else {
-                shape.read_vertices(0, Parts::ALL, &mut buffer)?;
+                shape.read_vertices(0, parts, &mut buffer)?;
             }
+            self.job
+                .budget
+                .keep(size_of_buffer(&buffer), "attributes of all meshes")?;
             let vertices = Vertices { buffer };
             if shape.has_keys() {
                 let triangles = vertices.buffer.triangle_count() as u64;
@@ -200,6 +205,21 @@ impl<'a> Plan<'a> {
             _ => false,
         }
     }
+}
+
+/// The memory of a buffer without its numbers, in lists that have grown.
+fn size_of_buffer(buffer: &Buffer) -> u64 {
+    let streams = buffer
+        .streams()
+        .len()
+        .saturating_mul(2 * size_of::<Stream>());
+    let lists = buffer
+        .corners()
+        .len()
+        .saturating_mul(2 * size_of::<Corners>());
+    (2 * size_of::<Buffer>())
+        .saturating_add(streams)
+        .saturating_add(lists) as u64
 }
 
 /// A shape with one index for all attributes of a vertex.

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use meshmap::Semantic;
 use meshmap_outputs::{Output, Place};
-use meshmap_scene::Pose;
+use meshmap_scene::{Parts, Pose};
 
 use crate::assume;
 use crate::check::replace_non_finite;
@@ -30,7 +30,7 @@ impl Column {
 
 pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let job = plan.job;
-    let all = plan.vertices(outcome)?;
+    let all = plan.vertices(Parts::ALL, outcome)?;
     let columns = columns(&all, plan, outcome)?;
     let vertices: usize = all.iter().map(Vertices::count).sum();
     let faces: usize = all

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
-use meshmap::Semantic;
+use meshmap::{MeshView, Semantic};
 use meshmap_outputs::Place;
+use meshmap_scene::Parts;
 use meshmap_scene::vector::{face_normal, unit_of_f64};
 
 use crate::assume;
@@ -14,7 +15,7 @@ use crate::read;
 
 pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let job = plan.job;
-    let all = plan.vertices(outcome)?;
+    let all = plan.vertices(Parts::POSITIONS | Parts::TRIANGLES, outcome)?;
     let count: usize = all
         .iter()
         .map(|vertices| plan.kept_count(vertices.corners()))
@@ -47,13 +48,13 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
     out.write_all(&count.to_le_bytes())?;
     for vertices in &all {
         let _scope = job.budget.scope();
-        for stream in vertices.buffer.streams() {
-            if *stream.semantic() != Semantic::Position {
-                outcome.leave_out(stream.semantic().to_string());
-            }
-        }
         let mut positions = Vec::new();
         if let Some(stream) = vertices.buffer.positions() {
+            for info in stream.view().map_or(&[][..], MeshView::attributes) {
+                if info.semantic != Semantic::Position {
+                    outcome.leave_out(info.semantic.to_string());
+                }
+            }
             positions = read::positions(stream, plan, outcome)?;
         }
         plan.count_degenerate(&vertices.buffer, outcome);

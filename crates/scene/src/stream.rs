@@ -93,19 +93,17 @@ pub struct Buffer {
 /// The numbers of one attribute.
 #[derive(Clone)]
 pub struct Stream {
-    semantic: Semantic,
     corners: Option<usize>,
-    format: VertexFormat,
     values: Values,
 }
 
 /// The numbers themselves.
 #[derive(Clone)]
 enum Values {
-    /// A mesh, which decodes them when it is asked.
-    Mesh(Arc<MeshView>),
+    /// An attribute of a mesh, by its place in the list that all meshes of the file share: it is decoded when it is asked for.
+    Mesh(Arc<MeshView>, usize),
     /// The numbers of a snapshot, with its number in the file.
-    Floats(usize, Vec<[f32; 3]>),
+    Floats(usize, Semantic, Vec<[f32; 3]>),
 }
 
 /// The corners of triangles, which are indices of the elements of streams.
@@ -130,24 +128,28 @@ impl Stream {
     /// The meaning of the numbers.
     #[must_use]
     pub fn semantic(&self) -> &Semantic {
-        &self.semantic
+        match &self.values {
+            Values::Mesh(view, place) => view
+                .attributes()
+                .get(*place)
+                .map_or(&Semantic::Position, |info| &info.semantic),
+            Values::Floats(_, semantic, _) => semantic,
+        }
     }
 
     /// The address of the numbers, as the library prints it.
     #[must_use]
     pub fn address(&self) -> String {
-        match (&self.values, &self.semantic) {
-            (Values::Mesh(view), semantic) => format!("{}.{semantic}", view.address()),
-            (Values::Floats(number, _), Semantic::Position) => {
-                format!("snapshots[{number}].positions")
-            }
-            (Values::Floats(number, _), Semantic::Normal) => {
-                format!("snapshots[{number}].normals")
-            }
-            (Values::Floats(number, _), Semantic::TexCoord(channel)) => {
-                format!("snapshots[{number}].map_channels[{channel}]")
-            }
-            (Values::Floats(number, _), other) => format!("snapshots[{number}].{other}"),
+        match &self.values {
+            Values::Mesh(view, _) => format!("{}.{}", view.address(), self.semantic()),
+            Values::Floats(number, semantic, _) => match semantic {
+                Semantic::Position => format!("snapshots[{number}].positions"),
+                Semantic::Normal => format!("snapshots[{number}].normals"),
+                Semantic::TexCoord(channel) => {
+                    format!("snapshots[{number}].map_channels[{channel}]")
+                }
+                other => format!("snapshots[{number}].{other}"),
+            },
         }
     }
 
@@ -155,7 +157,7 @@ impl Stream {
     #[must_use]
     pub fn view(&self) -> Option<&MeshView> {
         match &self.values {
-            Values::Mesh(view) => Some(view),
+            Values::Mesh(view, _) => Some(view),
             Values::Floats(..) => None,
         }
     }
@@ -169,7 +171,13 @@ impl Stream {
     /// The format in which the numbers are stored.
     #[must_use]
     pub fn format(&self) -> VertexFormat {
-        self.format
+        match &self.values {
+            Values::Mesh(view, place) => view
+                .attributes()
+                .get(*place)
+                .map_or(VertexFormat::FLOAT32X3, |info| info.format),
+            Values::Floats(..) => VertexFormat::FLOAT32X3,
+        }
     }
 
     /// The numbers as they are stored, decoded by this call; `None` if they are [floats](Self::floats) already.
@@ -179,7 +187,7 @@ impl Stream {
     /// Returns the errors of [`MeshView::attribute`].
     pub fn attribute(&self) -> Result<Option<Attribute>> {
         match &self.values {
-            Values::Mesh(view) => Ok(view.attribute(&self.semantic)?),
+            Values::Mesh(view, _) => Ok(view.attribute(self.semantic())?),
             Values::Floats(..) => Ok(None),
         }
     }
@@ -189,16 +197,16 @@ impl Stream {
     #[must_use]
     pub fn floats(&self) -> Option<&[[f32; 3]]> {
         match &self.values {
-            Values::Mesh(_) => None,
-            Values::Floats(_, floats) => Some(floats),
+            Values::Mesh(..) => None,
+            Values::Floats(_, _, floats) => Some(floats),
         }
     }
 
     /// Like [`floats`](Self::floats), to change them in place.
     pub fn floats_mut(&mut self) -> Option<&mut Vec<[f32; 3]>> {
         match &mut self.values {
-            Values::Mesh(_) => None,
-            Values::Floats(_, floats) => Some(floats),
+            Values::Mesh(..) => None,
+            Values::Floats(_, _, floats) => Some(floats),
         }
     }
 
@@ -206,8 +214,8 @@ impl Stream {
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.values {
-            Values::Mesh(view) => view.vertex_count(),
-            Values::Floats(_, floats) => floats.len(),
+            Values::Mesh(view, _) => view.vertex_count(),
+            Values::Floats(_, _, floats) => floats.len(),
         }
     }
 
@@ -224,12 +232,12 @@ impl Stream {
     /// Returns the errors of [`MeshView::attribute`].
     pub fn to_f32<const N: usize>(&self) -> Result<Vec<[f32; N]>> {
         match &self.values {
-            Values::Mesh(view) => {
-                let attribute = view.attribute(&self.semantic)?;
+            Values::Mesh(view, _) => {
+                let attribute = view.attribute(self.semantic())?;
                 Ok(attribute.map_or_else(Vec::new, |attribute| attribute.to_f32()))
             }
-            Values::Floats(_, floats) => {
-                let fourth = f32::from(u8::from(self.semantic == Semantic::Position));
+            Values::Floats(_, semantic, floats) => {
+                let fourth = f32::from(u8::from(*semantic == Semantic::Position));
                 let widen = |[x, y, z]: &[f32; 3]| {
                     let four = [*x, *y, *z, fourth];
                     std::array::from_fn(|component| four.get(component).copied().unwrap_or(0.0))
@@ -294,7 +302,7 @@ impl Buffer {
     pub fn stream(&self, semantic: &Semantic) -> Option<&Stream> {
         self.streams
             .iter()
-            .find(|stream| stream.semantic == *semantic)
+            .find(|stream| stream.semantic() == semantic)
     }
 
     /// The lists of corners; positions have the first.
@@ -314,7 +322,7 @@ impl Buffer {
     pub fn positions(&self) -> Option<&Stream> {
         self.streams
             .first()
-            .filter(|stream| stream.semantic == Semantic::Position)
+            .filter(|stream| *stream.semantic() == Semantic::Position)
     }
 
     /// The number of triangles.
@@ -347,15 +355,13 @@ impl Buffer {
     /// Has what a mesh has, which decodes attributes when they are asked for.
     pub(crate) fn set_mesh(&mut self, view: &Arc<MeshView>, parts: Parts) {
         self.clear();
-        for info in view.attributes() {
+        for (place, info) in view.attributes().iter().enumerate() {
             if !parts.contains(Parts::of(&info.semantic)) {
                 continue;
             }
             let stream = Stream {
-                semantic: info.semantic.clone(),
                 corners: Some(0),
-                format: info.format,
-                values: Values::Mesh(Arc::clone(view)),
+                values: Values::Mesh(Arc::clone(view), place),
             };
             if info.semantic == Semantic::Position {
                 self.streams.insert(0, stream);
@@ -402,10 +408,10 @@ impl Buffer {
         self.corners.clear();
         self.material_ids = None;
         for stream in self.streams.drain(..) {
-            let Values::Floats(_, floats) = stream.values else {
+            let Values::Floats(_, semantic, floats) = stream.values else {
                 continue;
             };
-            match stream.semantic {
+            match semantic {
                 Semantic::Position => self.mesh.positions = floats,
                 Semantic::Normal => self.mesh.normals = floats,
                 Semantic::TexCoord(channel) => {
@@ -443,10 +449,8 @@ impl Buffer {
         let first_channel = 1 + usize::from(triangles.has_normals());
         let channels = triangles.texcoord_sets();
         let stream = |semantic, corners: Option<usize>, floats| Stream {
-            semantic,
             corners: corners.filter(|_| has_triangles),
-            format: VertexFormat::FLOAT32X3,
-            values: Values::Floats(number, floats),
+            values: Values::Floats(number, semantic, floats),
         };
         if self.mesh.parts.contains(cgeo::Parts::POSITIONS) {
             let positions = std::mem::take(&mut self.mesh.positions);

@@ -28,6 +28,8 @@ pub(super) fn write<W: Write + Seek>(
     let are_points = plan.scene.are_points();
     let mut buffer = Buffer::default();
     shape.read_vertices(0, Parts::ALL, &mut buffer)?;
+    let _scope = job.budget.scope();
+    plan.charge_read(&buffer)?;
     plan.count_degenerate(&buffer, outcome);
     let count = plan.kept_count(buffer.position_corners());
     let address = shape.address().to_string();
@@ -35,7 +37,6 @@ pub(super) fn write<W: Write + Seek>(
         outcome.leave_out(format!("{address}, which has no triangles"));
         return Ok(None);
     }
-    let _scope = job.budget.scope();
     let name = job.name_of(shape.name());
     out.charge_prim(name.len() + address.len() + 80 * buffer.streams().len())?;
     let own = names.add(name, &address);

@@ -195,10 +195,11 @@ impl Shape {
     /// Returns an error if the key does not exist, or cannot be read.
     pub fn counts(&self, key: usize, scratch: &mut Scratch) -> Result<ShapeCounts> {
         match &self.geometry {
-            Geometry::Mesh(view) => Ok(ShapeCounts {
+            Geometry::Mesh(view) if key == 0 => Ok(ShapeCounts {
                 positions: view.vertex_count(),
                 triangles: view.triangle_count(),
             }),
+            Geometry::Mesh(_) => Err(Error::NoKey { key, count: 1 }),
             Geometry::Snapshots(snapshots) => {
                 let counts = snapshots.at(key)?.counts(scratch)?;
                 Ok(ShapeCounts {

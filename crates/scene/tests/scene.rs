@@ -438,6 +438,17 @@ fn triangles_are_turned_by_the_conventions_and_by_normals() {
     }
 }
 
+/// A renderer reads shapes in its threads.
+#[test]
+fn scenes_are_shared_by_threads() {
+    fn is_shared<T: Send + Sync>() {}
+    is_shared::<Scene>();
+    is_shared::<Shape>();
+    is_shared::<Buffer>();
+    is_shared::<meshmap_scene::Clip>();
+    is_shared::<meshmap_scene::Error>();
+}
+
 #[test]
 fn clouds_have_points() {
     let file = MeshFile::open(data::valid("cgeo", "points_a.cgeo")).unwrap();

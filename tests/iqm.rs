@@ -574,6 +574,17 @@ fn strict_reading_refuses_what_the_text_forbids_only() {
     assert_eq!(error.what(), rule("reserved_type").name);
 }
 
+/// Colours are the last type that the text defines.
+#[test]
+fn colors_are_not_of_a_reserved_type() {
+    let model = model("exm_comment.iqm");
+    let mut arrays = model.vertex_arrays();
+    assert!(arrays.any(|array| array.kind == VertexArrayType::Color));
+    let findings = model.validate().unwrap();
+    let reserved = rule("reserved_type");
+    assert!(findings.iter().all(|finding| finding.rule != reserved));
+}
+
 #[test]
 fn findings_name_what_is_odd() {
     let cases = [

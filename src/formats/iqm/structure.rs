@@ -555,3 +555,30 @@ fn check_no_cycle(extensions: &[ExtensionNode]) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(name: &'static str, range: Range<u64>) -> AlignedRange {
+        AlignedRange {
+            name,
+            range,
+            alignment: 4,
+            offset_at: 0,
+        }
+    }
+
+    /// A part is compared with the part that reaches furthest, and not with the one before it.
+    #[test]
+    fn parts_inside_of_an_earlier_one_overlap() {
+        let parts = [part("a", 0..100), part("b", 10..20), part("c", 50..60)];
+        let mut findings = Findings::default();
+        assert_eq!(note_overlaps(&parts, &mut findings), 100);
+        assert_eq!(findings.into_vec()[0].count, 2);
+        let apart = [part("a", 0..100), part("b", 100..300)];
+        let mut findings = Findings::default();
+        assert_eq!(note_overlaps(&apart, &mut findings), 300);
+        assert!(findings.into_vec().is_empty());
+    }
+}

@@ -628,8 +628,8 @@ fn too_many(place: Place, segment: &Segment, there: u64) -> Error {
 
 /// Returns `true` for vertices with more than 32 bits on some axis.
 fn has_wide_coordinates(segment: &Segment) -> bool {
-    let [x, y, z] = segment.precision;
-    segment.kind == SegmentType::Vertex && (x > 32 || y > 32 || z > 32)
+    let is_wide = |bits: &u8| *bits > 32;
+    segment.kind == SegmentType::Vertex && segment.precision.iter().any(is_wide)
 }
 
 /// Returns `true` if the coordinates of a segment fit their writer's scale. Reads them part by part.

@@ -52,7 +52,7 @@ pub fn unit(a: [f32; 3]) -> Option<[f32; 3]> {
     (length > 0.0 && length.is_finite()).then(|| scaled(a, 1.0 / length))
 }
 
-/// Like [`unit`], of numbers whose squares no `f32` can hold.
+/// Like [`unit()`], of numbers whose squares no `f32` can hold.
 #[must_use]
 pub fn unit_of_f64(a: [f64; 3]) -> Option<[f32; 3]> {
     let length = dot(a, a).sqrt();

@@ -45,7 +45,10 @@ fuzz_target!(|data: &[u8]| {
     };
     assert_eq!(folder.files(), [path.clone()]);
     assert_eq!(
-        (rendered.file.map(|file| file.path), rendered.size),
+        (
+            rendered.file.as_ref().map(|file| file.path.clone()),
+            rendered.size
+        ),
         (Some(path.clone()), size)
     );
     rendered.notes.iter().for_each(|line| assert_line(line));

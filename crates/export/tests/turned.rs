@@ -1,6 +1,6 @@
 //! `MeshView::turned` against the written files: the same bits at every corner of every triangle.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -73,11 +73,14 @@ fn of_view(view: &MeshView) -> Vec<Corner> {
     streams.corners(view.indices().iter())
 }
 
-/// The corners of a mesh, in the order of the materials of triangles: glTF has a primitive for each.
+/// The corners of a mesh, in the order of the materials of triangles: glTF has a primitive for each, unless they are many.
 fn by_material(view: &MeshView, corners: Vec<Corner>) -> Vec<Corner> {
     let Some(ids) = view.material_ids() else {
         return corners;
     };
+    if ids.iter().collect::<HashSet<u32>>().len() > 1000 {
+        return corners;
+    }
     let mut triangles: Vec<(u32, &[Corner])> = ids.iter().zip(corners.chunks(3)).collect();
     triangles.sort_by_key(|(id, _)| *id);
     let corners = triangles.into_iter().flat_map(|(_, corners)| corners);

@@ -207,12 +207,12 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The memory of a buffer without its numbers, in lists that have grown.
+/// The memory of a buffer without its numbers, in lists that have grown, with an entry of 64 bytes in an index for each stream.
 fn size_of_buffer(buffer: &Buffer) -> u64 {
     let streams = buffer
         .streams()
         .len()
-        .saturating_mul(2 * size_of::<Stream>());
+        .saturating_mul(2 * size_of::<Stream>() + 64);
     let lists = buffer
         .corners()
         .len()

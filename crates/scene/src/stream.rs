@@ -1,7 +1,9 @@
 //! The numbers of a shape, and the lists of corners that refer to them.
 
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::ops::BitOr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use meshmap::cgeo::{self, MeshBuffer, TopologyId, Triangles};
 use meshmap::{Array, Attribute, Indices, MeshView, Semantic, VertexFormat};
@@ -88,6 +90,9 @@ pub struct Buffer {
     pub(crate) has_hidden_edges: bool,
     /// The memory of a snapshot, without what the streams have of it.
     mesh: MeshBuffer,
+    /// The first stream by the hash of its semantic, once one of many is asked for: a mesh may have thousands.
+    index: OnceLock<HashMap<u64, usize>>,
+    hasher: RandomState,
 }
 
 /// The numbers of one attribute.
@@ -288,6 +293,7 @@ impl Buffer {
     /// Keeps only some streams.
     pub fn retain_streams(&mut self, keeps: impl FnMut(&Stream) -> bool) {
         self.streams.retain(keeps);
+        self.index = OnceLock::new();
     }
 
     /// `true` if one index serves all attributes, so that the elements of streams are vertices.
@@ -300,9 +306,29 @@ impl Buffer {
     /// The stream of an attribute.
     #[must_use]
     pub fn stream(&self, semantic: &Semantic) -> Option<&Stream> {
-        self.streams
-            .iter()
-            .find(|stream| stream.semantic() == semantic)
+        /// As few as these are compared one by one.
+        const FEW: usize = 8;
+        let is_it = |stream: &&Stream| stream.semantic() == semantic;
+        if self.streams.len() > FEW {
+            let place = self.index().get(&self.hasher.hash_one(semantic))?;
+            let found = self.streams.get(*place).filter(is_it);
+            if found.is_some() {
+                return found;
+            }
+            // Another semantic has the same hash.
+        }
+        self.streams.iter().find(is_it)
+    }
+
+    fn index(&self) -> &HashMap<u64, usize> {
+        self.index.get_or_init(|| {
+            let mut index = HashMap::with_capacity(self.streams.len());
+            for (place, stream) in self.streams.iter().enumerate() {
+                let hash = self.hasher.hash_one(stream.semantic());
+                index.entry(hash).or_insert(place);
+            }
+            index
+        })
     }
 
     /// The lists of corners; positions have the first.
@@ -378,6 +404,7 @@ impl Buffer {
 
     fn clear(&mut self) {
         self.mesh = MeshBuffer::default();
+        self.index = OnceLock::new();
         self.streams.clear();
         self.corners.clear();
         self.material_ids = None;
@@ -407,6 +434,7 @@ impl Buffer {
     fn take_back(&mut self) {
         self.corners.clear();
         self.material_ids = None;
+        self.index = OnceLock::new();
         for stream in self.streams.drain(..) {
             let Values::Floats(_, semantic, floats) = stream.values else {
                 continue;

@@ -294,9 +294,8 @@ impl Shape {
     ) -> Result<()> {
         match &self.geometry {
             Geometry::Mesh(_) => {
-                let view = self.view(key)?;
-                let attribute = view.attribute(&Semantic::Position)?;
-                *out = attribute.map_or_else(Vec::new, |attribute| attribute.to_f32());
+                let view = self.shared_view(key)?;
+                *out = floats_of(&view, &Semantic::Position)?;
                 Ok(())
             }
             Geometry::Snapshots(snapshots) => {
@@ -318,9 +317,8 @@ impl Shape {
     ) -> Result<()> {
         match &self.geometry {
             Geometry::Mesh(_) => {
-                let view = self.view(key)?;
-                let attribute = view.attribute(&Semantic::Normal)?;
-                *out = attribute.map_or_else(Vec::new, |attribute| attribute.to_f32());
+                let view = self.shared_view(key)?;
+                *out = floats_of(&view, &Semantic::Normal)?;
                 Ok(())
             }
             Geometry::Snapshots(snapshots) => Ok(snapshots.at(key)?.normals_into(out, scratch)?),
@@ -398,5 +396,13 @@ impl Shape {
             Geometry::Mesh(view) => Ok(view.influences(joint_count)?),
             Geometry::Snapshots(_) => Ok(None),
         }
+    }
+}
+
+/// The numbers of an attribute of a mesh; empty if it has none.
+fn floats_of(view: &MeshView, semantic: &Semantic) -> Result<Vec<[f32; 3]>> {
+    match view.attribute(semantic)? {
+        Some(attribute) => Ok(attribute.to_f32()),
+        None => Ok(Vec::new()),
     }
 }

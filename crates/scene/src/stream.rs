@@ -87,7 +87,7 @@ pub struct Buffer {
     pub(crate) streams: Vec<Stream>,
     pub(crate) corners: Vec<Corners>,
     pub(crate) material_ids: Option<Ids>,
-    pub(crate) has_hidden_edges: bool,
+    pub(crate) has_edge_visibility: bool,
     /// The memory of a snapshot, without what the streams have of it.
     mesh: MeshBuffer,
     /// The first stream by the hash of its semantic, once one of many is asked for: a mesh may have thousands.
@@ -106,9 +106,13 @@ pub struct Stream {
 #[derive(Clone)]
 enum Values {
     /// An attribute of a mesh, by its place in the list that all meshes of the file share: it is decoded when it is asked for.
-    Mesh(Arc<MeshView>, usize),
-    /// The numbers of a snapshot, with its number in the file.
-    Floats(usize, Semantic, Vec<[f32; 3]>),
+    Mesh { view: Arc<MeshView>, place: usize },
+    /// The numbers of a snapshot, which is numbered as in the file.
+    Floats {
+        snapshot: usize,
+        semantic: Semantic,
+        floats: Vec<[f32; 3]>,
+    },
 }
 
 /// The corners of triangles, which are indices of the elements of streams.
@@ -118,8 +122,11 @@ pub struct Corners(List);
 #[derive(Clone)]
 enum List {
     Mesh(Indices),
-    /// One kind of corners of the records of a snapshot, which are shared.
-    Snapshot(Triangles, usize),
+    /// One list of the corners of the triangles of a snapshot, which all of its lists share.
+    Snapshot {
+        triangles: Triangles,
+        list: usize,
+    },
 }
 
 /// The material of each triangle.
@@ -134,11 +141,11 @@ impl Stream {
     #[must_use]
     pub fn semantic(&self) -> &Semantic {
         match &self.values {
-            Values::Mesh(view, place) => view
+            Values::Mesh { view, place } => view
                 .attributes()
                 .get(*place)
                 .map_or(&Semantic::Position, |info| &info.semantic),
-            Values::Floats(_, semantic, _) => semantic,
+            Values::Floats { semantic, .. } => semantic,
         }
     }
 
@@ -146,14 +153,16 @@ impl Stream {
     #[must_use]
     pub fn address(&self) -> String {
         match &self.values {
-            Values::Mesh(view, _) => format!("{}.{}", view.address(), self.semantic()),
-            Values::Floats(number, semantic, _) => match semantic {
-                Semantic::Position => format!("snapshots[{number}].positions"),
-                Semantic::Normal => format!("snapshots[{number}].normals"),
+            Values::Mesh { view, .. } => format!("{}.{}", view.address(), self.semantic()),
+            Values::Floats {
+                snapshot, semantic, ..
+            } => match semantic {
+                Semantic::Position => format!("snapshots[{snapshot}].positions"),
+                Semantic::Normal => format!("snapshots[{snapshot}].normals"),
                 Semantic::TexCoord(channel) => {
-                    format!("snapshots[{number}].map_channels[{channel}]")
+                    format!("snapshots[{snapshot}].map_channels[{channel}]")
                 }
-                other => format!("snapshots[{number}].{other}"),
+                other => format!("snapshots[{snapshot}].{other}"),
             },
         }
     }
@@ -162,8 +171,8 @@ impl Stream {
     #[must_use]
     pub fn view(&self) -> Option<&MeshView> {
         match &self.values {
-            Values::Mesh(view, _) => Some(view),
-            Values::Floats(..) => None,
+            Values::Mesh { view, .. } => Some(view),
+            Values::Floats { .. } => None,
         }
     }
 
@@ -177,11 +186,11 @@ impl Stream {
     #[must_use]
     pub fn format(&self) -> VertexFormat {
         match &self.values {
-            Values::Mesh(view, place) => view
+            Values::Mesh { view, place } => view
                 .attributes()
                 .get(*place)
                 .map_or(VertexFormat::FLOAT32X3, |info| info.format),
-            Values::Floats(..) => VertexFormat::FLOAT32X3,
+            Values::Floats { .. } => VertexFormat::FLOAT32X3,
         }
     }
 
@@ -192,8 +201,8 @@ impl Stream {
     /// Returns the errors of [`MeshView::attribute`].
     pub fn attribute(&self) -> Result<Option<Attribute>> {
         match &self.values {
-            Values::Mesh(view, _) => Ok(view.attribute(self.semantic())?),
-            Values::Floats(..) => Ok(None),
+            Values::Mesh { view, .. } => Ok(view.attribute(self.semantic())?),
+            Values::Floats { .. } => Ok(None),
         }
     }
 
@@ -202,16 +211,16 @@ impl Stream {
     #[must_use]
     pub fn floats(&self) -> Option<&[[f32; 3]]> {
         match &self.values {
-            Values::Mesh(..) => None,
-            Values::Floats(_, _, floats) => Some(floats),
+            Values::Mesh { .. } => None,
+            Values::Floats { floats, .. } => Some(floats),
         }
     }
 
     /// Like [`floats`](Self::floats), to change them in place.
     pub fn floats_mut(&mut self) -> Option<&mut Vec<[f32; 3]>> {
         match &mut self.values {
-            Values::Mesh(..) => None,
-            Values::Floats(_, _, floats) => Some(floats),
+            Values::Mesh { .. } => None,
+            Values::Floats { floats, .. } => Some(floats),
         }
     }
 
@@ -219,8 +228,8 @@ impl Stream {
     #[must_use]
     pub fn len(&self) -> usize {
         match &self.values {
-            Values::Mesh(view, _) => view.vertex_count(),
-            Values::Floats(_, _, floats) => floats.len(),
+            Values::Mesh { view, .. } => view.vertex_count(),
+            Values::Floats { floats, .. } => floats.len(),
         }
     }
 
@@ -237,11 +246,13 @@ impl Stream {
     /// Returns the errors of [`MeshView::attribute`].
     pub fn to_f32<const N: usize>(&self) -> Result<Vec<[f32; N]>> {
         match &self.values {
-            Values::Mesh(view, _) => {
-                let attribute = view.attribute(self.semantic())?;
-                Ok(attribute.map_or_else(Vec::new, |attribute| attribute.to_f32()))
-            }
-            Values::Floats(_, semantic, floats) => {
+            Values::Mesh { .. } => match self.attribute()? {
+                Some(attribute) => Ok(attribute.to_f32()),
+                None => Ok(Vec::new()),
+            },
+            Values::Floats {
+                semantic, floats, ..
+            } => {
                 let fourth = f32::from(u8::from(*semantic == Semantic::Position));
                 let widen = |[x, y, z]: &[f32; 3]| {
                     let four = [*x, *y, *z, fourth];
@@ -259,7 +270,7 @@ impl Corners {
     pub fn len(&self) -> usize {
         match &self.0 {
             List::Mesh(indices) => indices.len() / 3,
-            List::Snapshot(triangles, _) => triangles.len(),
+            List::Snapshot { triangles, .. } => triangles.len(),
         }
     }
 
@@ -273,7 +284,7 @@ impl Corners {
     pub fn triangles(&self) -> impl ExactSizeIterator<Item = [u32; 3]> + '_ {
         match &self.0 {
             List::Mesh(indices) => Either::Left(indices.triangles()),
-            List::Snapshot(triangles, stream) => Either::Right(triangles.iter_stream(*stream)),
+            List::Snapshot { triangles, list } => Either::Right(triangles.iter_stream(*list)),
         }
     }
 }
@@ -369,7 +380,7 @@ impl Buffer {
     /// `true` if the file says which edges of triangles are visible.
     #[must_use]
     pub fn has_edge_visibility(&self) -> bool {
-        self.has_hidden_edges
+        self.has_edge_visibility
     }
 
     /// Identifies the triangles of a shape with several keys: the same, as long as corners and materials are.
@@ -387,7 +398,10 @@ impl Buffer {
             }
             let stream = Stream {
                 corners: Some(0),
-                values: Values::Mesh(Arc::clone(view), place),
+                values: Values::Mesh {
+                    view: Arc::clone(view),
+                    place,
+                },
             };
             if info.semantic == Semantic::Position {
                 self.streams.insert(0, stream);
@@ -408,13 +422,13 @@ impl Buffer {
         self.streams.clear();
         self.corners.clear();
         self.material_ids = None;
-        self.has_hidden_edges = false;
+        self.has_edge_visibility = false;
     }
 
     /// Has what the snapshot of this number has, which `read` decodes in one pass.
     pub(crate) fn set_snapshot(
         &mut self,
-        number: usize,
+        snapshot: usize,
         read: impl FnOnce(&mut MeshBuffer) -> meshmap::Result<()>,
     ) -> Result<()> {
         self.take_back();
@@ -426,7 +440,7 @@ impl Buffer {
             return Err(error.into());
         }
         self.set_corners();
-        self.hand_out(number);
+        self.hand_out(snapshot);
         Ok(())
     }
 
@@ -436,7 +450,10 @@ impl Buffer {
         self.material_ids = None;
         self.index = OnceLock::new();
         for stream in self.streams.drain(..) {
-            let Values::Floats(_, semantic, floats) = stream.values else {
+            let Values::Floats {
+                semantic, floats, ..
+            } = stream.values
+            else {
                 continue;
             };
             match semantic {
@@ -456,14 +473,15 @@ impl Buffer {
     /// Takes the corners and materials of the triangles, if they have been read.
     fn set_corners(&mut self) {
         let triangles = &self.mesh.triangles;
-        self.has_hidden_edges = triangles.edge_visibility().is_some();
+        self.has_edge_visibility = triangles.edge_visibility().is_some();
         if !self.mesh.parts.contains(cgeo::Parts::TRIANGLES) {
             return;
         }
         let lists = 1 + usize::from(triangles.has_normals()) + triangles.texcoord_sets();
         for list in 0..lists {
+            let triangles = triangles.clone();
             self.corners
-                .push(Corners(List::Snapshot(triangles.clone(), list)));
+                .push(Corners(List::Snapshot { triangles, list }));
         }
         if triangles.material_scalar().is_some() {
             self.material_ids = Some(Ids::Snapshot(triangles.clone()));
@@ -471,14 +489,18 @@ impl Buffer {
     }
 
     /// Makes streams of the arrays of the mesh.
-    fn hand_out(&mut self, number: usize) {
+    fn hand_out(&mut self, snapshot: usize) {
         let triangles = &self.mesh.triangles;
         let has_triangles = !self.corners.is_empty();
         let first_channel = 1 + usize::from(triangles.has_normals());
         let channels = triangles.texcoord_sets();
         let stream = |semantic, corners: Option<usize>, floats| Stream {
             corners: corners.filter(|_| has_triangles),
-            values: Values::Floats(number, semantic, floats),
+            values: Values::Floats {
+                snapshot,
+                semantic,
+                floats,
+            },
         };
         if self.mesh.parts.contains(cgeo::Parts::POSITIONS) {
             let positions = std::mem::take(&mut self.mesh.positions);

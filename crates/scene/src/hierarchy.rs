@@ -30,10 +30,8 @@ impl Hierarchy {
     pub(crate) fn places(&self, frame: &[Trs]) -> Vec<[f64; 16]> {
         let mut places: Vec<[f64; 16]> = Vec::with_capacity(frame.len());
         for (pose, parent) in frame.iter().zip(&self.poses) {
-            let own = matrix(pose);
-            // Parents come before their children.
-            let parent = parent.and_then(|parent| places.get(parent as usize));
-            places.push(parent.map_or(own, |parent| multiply(parent, &own)));
+            let parent = parent.map(|parent| parent as usize);
+            places.push(in_model_space(&matrix(pose), parent, &places));
         }
         places
     }
@@ -58,6 +56,18 @@ impl Hierarchy {
             *pose = local.ok_or(Error::Sheared { joint })?;
         }
         Ok(())
+    }
+}
+
+/// The place of a joint in the model's space: its matrix is relative to its parent, which is one of the joints `before` it.
+pub(crate) fn in_model_space(
+    relative: &[f64; 16],
+    parent: Option<usize>,
+    before: &[[f64; 16]],
+) -> [f64; 16] {
+    match parent.and_then(|parent| before.get(parent)) {
+        Some(parent) => multiply(parent, relative),
+        None => *relative,
     }
 }
 

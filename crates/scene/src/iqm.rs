@@ -9,7 +9,7 @@ use meshmap::{Meter, Text};
 use crate::clip::{Clip, ClipSource};
 use crate::error::{Error, Result};
 use crate::hierarchy;
-use crate::matrix::{multiply, of_rows};
+use crate::matrix::of_rows;
 use crate::options::SceneOptions;
 use crate::remark::Remark;
 use crate::skeleton::{Joint, JointName, Rest, Skeleton};
@@ -219,10 +219,11 @@ pub(crate) fn bones(
     let mut seen = HashSet::new();
     let mut bones = Vec::with_capacity(joints.len());
     for Place { parent, trs } in joints {
-        let own = hierarchy::matrix(&trs.normalized());
-        let parent = parent.and_then(|parent| matrices.get(parent as usize));
-        let matrix = parent.map_or(own, |parent| multiply(parent, &own));
-        let bone = [origin_of(parent.unwrap_or(&matrix)), origin_of(&matrix)];
+        let parent = parent.map(|parent| parent as usize);
+        let relative = hierarchy::matrix(&trs.normalized());
+        let matrix = hierarchy::in_model_space(&relative, parent, &matrices);
+        let start = parent.and_then(|parent| matrices.get(parent));
+        let bone = [origin_of(start.unwrap_or(&matrix)), origin_of(&matrix)];
         let is_finite = bone.iter().flatten().all(|number| number.is_finite());
         if is_finite && seen.insert(bone.map(|end| end.map(f32::to_bits))) {
             bones.push(bone);

@@ -52,9 +52,8 @@ impl Skeleton {
     pub fn bind_matrices(&self) -> Vec<[f64; 16]> {
         let mut bind: Vec<[f64; 16]> = Vec::with_capacity(self.joints.len());
         for joint in &self.joints {
-            let own = joint.rest.to_matrix();
-            let parent = joint.parent.and_then(|parent| bind.get(parent));
-            bind.push(parent.map_or(own, |parent| multiply(parent, &own)));
+            let relative = joint.rest.to_matrix();
+            bind.push(hierarchy::in_model_space(&relative, joint.parent, &bind));
         }
         bind
     }

@@ -54,8 +54,8 @@
 //     material stream: surfaces; the numbers of a shape, and their indices
 //     snapshots: one object through time
 //     shape: what is drawn, in either form
-//     select: the meshes that are asked for
 //     iqm | slmesh: what is special in a format
+//     select: the meshes that are asked for
 //     scene: all of it
 
 #![warn(

@@ -127,12 +127,8 @@ impl Scene {
         if !options.meshes.is_empty() || file.as_cgeo().is_some() {
             return Ok(0);
         }
-        let levels = match file.as_slmesh() {
-            Some(asset) => slmesh::levels(asset, options.levels, &mut Vec::new()),
-            None => options.levels,
-        };
         let mut sum: u64 = 0;
-        for listed in select::default_meshes(file, levels)? {
+        for listed in select::default_meshes(file, options.levels, &mut Vec::new())? {
             sum = sum.saturating_add(listed.triangles.unwrap_or_default());
         }
         Ok(sum)
@@ -201,11 +197,7 @@ impl Scene {
 
     fn add_meshes(&mut self, file: &MeshFile, options: &SceneOptions) -> Result<()> {
         if options.meshes.is_empty() {
-            let levels = match file.as_slmesh() {
-                Some(asset) => slmesh::levels(asset, options.levels, &mut self.remarks),
-                None => options.levels,
-            };
-            for listed in select::default_meshes(file, levels)? {
+            for listed in select::default_meshes(file, options.levels, &mut self.remarks)? {
                 self.add_mesh(file.mesh(&listed.address)?)?;
             }
         } else {

@@ -6,7 +6,7 @@ use meshmap::iqm::Trs;
 use meshmap::{Axis, Charge, Format, Meter, Scratch, VOrigin, Winding};
 use meshmap_export::{Convert, Result, Target, Turn};
 use meshmap_scene::vector::is_degenerate;
-use meshmap_scene::{Buffer, Clip, Parts, Scene, Shape, Skeleton, Stream};
+use meshmap_scene::{Buffer, Clip, Parts, Scene, Shape, Skeleton};
 
 use crate::turn::turned;
 
@@ -176,7 +176,7 @@ impl<'a> Rules<'a> {
         let of_triangles = triangles.saturating_mul(lists * OF_CORNERS + OF_TRIANGLE);
         let mut of_points = 0;
         if self.scene.are_points() {
-            let points = buffer.positions().map_or(0, Stream::len);
+            let points = buffer.position_count();
             of_points = (points as u64).saturating_mul(OF_CORNERS);
         }
         let bytes = of_elements

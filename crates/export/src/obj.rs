@@ -138,7 +138,7 @@ impl Writer<'_> {
             normals.map_or(0, |normals| normals.len()),
         ];
         faces.check(counts)?;
-        let kept = plan.kept_count(buffer.position_corners());
+        let kept = plan.triangle_count(&buffer);
         self.outcome.wrote(positions.len(), kept);
         plan.count_degenerate(&buffer, self.outcome);
         self.ids.count(buffer.material_ids(), job, self.outcome)?;

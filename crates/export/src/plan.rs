@@ -5,7 +5,7 @@ use meshmap_scene::vector::is_degenerate;
 use meshmap_scene::{Buffer, Corners, Parts, Scene, Stream};
 
 use crate::assume;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::images::Images;
 use crate::outcome::{Outcome, Report};
 use crate::settings::{Job, Target, WITH_UNITS};
@@ -75,15 +75,21 @@ impl<'a> Plan<'a> {
         &'b self,
         corners: &'b Corners,
     ) -> impl ExactSizeIterator<Item = (usize, [u32; 3])> + 'b {
-        let left = self.kept_count(Some(corners));
+        let left = self.kept_count(corners);
         let triangles = corners.triangles().enumerate();
         let kept = triangles.filter(|(_, triangle)| self.keeps(*triangle));
         Counted { kept, left }
     }
 
-    /// The number of triangles that are written.
-    pub(crate) fn kept_count(&self, corners: Option<&Corners>) -> usize {
-        let Some(corners) = corners else { return 0 };
+    /// The number of triangles of a buffer that are written.
+    pub(crate) fn triangle_count(&self, buffer: &Buffer) -> usize {
+        match buffer.position_corners() {
+            Some(corners) => self.kept_count(corners),
+            None => 0,
+        }
+    }
+
+    fn kept_count(&self, corners: &Corners) -> usize {
         if self.drops_degenerate() {
             let triangles = corners.triangles();
             triangles.filter(|triangle| self.keeps(*triangle)).count()
@@ -155,7 +161,7 @@ impl<'a> Plan<'a> {
         if outcome.triangles > 0 || outcome.points > 0 || outcome.joints > 0 {
             return Ok(());
         }
-        Err(crate::error::Error::NothingToConvert {
+        Err(Error::NothingToConvert {
             has_animations: self.scene.has_animations(),
             has_unusable: outcome.has_unusable,
         })
@@ -171,7 +177,7 @@ impl<'a> Plan<'a> {
     }
 
     /// These parts of the shapes at their first keys, with one index for all attributes of a vertex: for targets without time.
-    pub(crate) fn vertices(&self, parts: Parts, outcome: &mut Outcome) -> Result<Vec<Vertices>> {
+    pub(crate) fn vertices(&self, parts: Parts, outcome: &mut Outcome) -> Result<Vec<Buffer>> {
         self.report_other_keys(outcome);
         let mut all = Vec::new();
         for shape in self.scene.shapes() {
@@ -186,13 +192,12 @@ impl<'a> Plan<'a> {
             self.job
                 .budget
                 .keep(size_of_buffer(&buffer), "attributes of all meshes")?;
-            let vertices = Vertices { buffer };
             if shape.has_keys() {
-                let triangles = vertices.buffer.triangle_count() as u64;
-                let count = vertices.count() as u64;
-                self.job.budget.read_geometry(count, triangles)?;
+                let positions = buffer.position_count() as u64;
+                let triangles = buffer.triangle_count() as u64;
+                self.job.budget.read_geometry(positions, triangles)?;
             }
-            all.push(vertices);
+            all.push(buffer);
         }
         Ok(all)
     }
@@ -207,12 +212,13 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The memory of a buffer without its numbers, in lists that have grown, with an entry of 64 bytes in an index for each stream.
+/// The memory of a buffer without its numbers, in lists that have grown, and of its index.
 fn size_of_buffer(buffer: &Buffer) -> u64 {
+    const OF_INDEX_ENTRY: usize = 64;
     let streams = buffer
         .streams()
         .len()
-        .saturating_mul(2 * size_of::<Stream>() + 64);
+        .saturating_mul(2 * size_of::<Stream>() + OF_INDEX_ENTRY);
     let lists = buffer
         .corners()
         .len()
@@ -220,23 +226,6 @@ fn size_of_buffer(buffer: &Buffer) -> u64 {
     (2 * size_of::<Buffer>())
         .saturating_add(streams)
         .saturating_add(lists) as u64
-}
-
-/// A shape with one index for all attributes of a vertex.
-pub(crate) struct Vertices {
-    pub(crate) buffer: Buffer,
-}
-
-impl Vertices {
-    /// The number of vertices.
-    pub(crate) fn count(&self) -> usize {
-        self.buffer.streams().first().map_or(0, Stream::len)
-    }
-
-    /// The triangles, as they are stored.
-    pub(crate) fn corners(&self) -> Option<&Corners> {
-        self.buffer.position_corners()
-    }
 }
 
 /// Elements that were counted before.

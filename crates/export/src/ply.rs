@@ -5,14 +5,14 @@ use std::io::Write;
 
 use meshmap::Semantic;
 use meshmap_outputs::{Output, Place};
-use meshmap_scene::{Parts, Pose};
+use meshmap_scene::{Buffer, Parts, Pose};
 
 use crate::assume;
 use crate::check::replace_non_finite;
 use crate::error::{Error, Result};
 use crate::names::free;
 use crate::outcome::{Outcome, Report};
-use crate::plan::{Plan, Vertices};
+use crate::plan::Plan;
 use crate::read;
 
 /// An attribute, and the names of the properties that hold it.
@@ -32,11 +32,8 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
     let job = plan.job;
     let all = plan.vertices(Parts::ALL, outcome)?;
     let columns = columns(&all, plan, outcome)?;
-    let vertices: usize = all.iter().map(Vertices::count).sum();
-    let faces: usize = all
-        .iter()
-        .map(|vertices| plan.kept_count(vertices.corners()))
-        .sum();
+    let vertices: usize = all.iter().map(Buffer::position_count).sum();
+    let faces: usize = all.iter().map(|buffer| plan.triangle_count(buffer)).sum();
     if u32::try_from(vertices).is_err() {
         let what = format!("{vertices} vertices, where 4,294,967,295 are the most");
         return Err(Error::NotHeld {
@@ -77,15 +74,15 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
         writeln!(out, "property int material_index")?;
     }
     writeln!(out, "end_header")?;
-    for vertices in &all {
-        write_vertices(vertices, &columns, plan, out, outcome)?;
+    for buffer in &all {
+        write_vertices(buffer, &columns, plan, out, outcome)?;
     }
     let mut first = 0_u32;
-    for (mesh, vertices) in (0_i32..).zip(&all) {
-        plan.count_degenerate(&vertices.buffer, outcome);
+    for (mesh, buffer) in (0_i32..).zip(&all) {
+        plan.count_degenerate(buffer, outcome);
         let default_material = has_materials.then_some(mesh);
-        write_faces(vertices, first, default_material, plan, out)?;
-        first = first.wrapping_add(u32::try_from(vertices.count()).unwrap_or(u32::MAX));
+        write_faces(buffer, first, default_material, plan, out)?;
+        first = first.wrapping_add(u32::try_from(buffer.position_count()).unwrap_or(u32::MAX));
     }
     plan.check_written(outcome)?;
     if image.is_some() {
@@ -106,13 +103,13 @@ fn image_of_all(plan: &Plan<'_>) -> Option<String> {
 }
 
 /// Returns `true` if triangles have several materials: a mesh without numbers of materials has its own one.
-fn has_materials(all: &[Vertices]) -> bool {
+fn has_materials(all: &[Buffer]) -> bool {
     let mut first = None;
-    for (mesh, vertices) in all.iter().enumerate() {
-        if vertices.buffer.triangle_count() == 0 {
+    for (mesh, buffer) in all.iter().enumerate() {
+        if buffer.triangle_count() == 0 {
             continue;
         }
-        let Some(ids) = vertices.buffer.material_ids() else {
+        let Some(ids) = buffer.material_ids() else {
             if *first.get_or_insert((mesh, 0)) != (mesh, 0) {
                 return true;
             }
@@ -128,7 +125,7 @@ fn has_materials(all: &[Vertices]) -> bool {
 }
 
 /// The attributes that all meshes have, in the order of the first mesh.
-fn columns(all: &[Vertices], plan: &Plan<'_>, outcome: &mut Outcome) -> Result<Vec<Column>> {
+fn columns(all: &[Buffer], plan: &Plan<'_>, outcome: &mut Outcome) -> Result<Vec<Column>> {
     /// A column and its array, and one of its names, in lists and tables that have grown.
     const OF_COLUMN: u64 = 128;
     const OF_NAME: u64 = 112;
@@ -137,7 +134,7 @@ fn columns(all: &[Vertices], plan: &Plan<'_>, outcome: &mut Outcome) -> Result<V
     let mut columns: Vec<Column> = Vec::new();
     let mut seen = HashSet::new();
     let mut taken = HashMap::<String, usize>::new();
-    let streams = all.iter().flat_map(|vertices| vertices.buffer.streams());
+    let streams = all.iter().flat_map(|buffer| buffer.streams());
     for stream in streams {
         let semantic = stream.semantic();
         if !seen.insert(semantic) {
@@ -149,7 +146,7 @@ fn columns(all: &[Vertices], plan: &Plan<'_>, outcome: &mut Outcome) -> Result<V
             ));
             continue;
         }
-        let has_it = |vertices: &Vertices| vertices.buffer.stream(semantic).is_some();
+        let has_it = |buffer: &Buffer| buffer.stream(semantic).is_some();
         if !all.iter().all(has_it) {
             outcome.leave_out(format!("{semantic}, which not every mesh has"));
             continue;
@@ -194,7 +191,7 @@ fn columns(all: &[Vertices], plan: &Plan<'_>, outcome: &mut Outcome) -> Result<V
 
 /// Returns `true` if an attribute can be written of every mesh: otherwise it is reported as left out.
 fn are_finite(
-    all: &[Vertices],
+    all: &[Buffer],
     semantic: &Semantic,
     plan: &Plan<'_>,
     outcome: &mut Outcome,
@@ -203,9 +200,9 @@ fn are_finite(
     if job.zero_non_finite {
         return Ok(true);
     }
-    for vertices in all {
+    for buffer in all {
         let _scope = job.budget.scope();
-        let Some(stream) = vertices.buffer.stream(semantic) else {
+        let Some(stream) = buffer.stream(semantic) else {
             continue;
         };
         job.budget
@@ -258,17 +255,17 @@ fn names(semantic: &Semantic, components: usize) -> Vec<String> {
 }
 
 fn write_faces(
-    vertices: &Vertices,
+    buffer: &Buffer,
     first: u32,
     default_material: Option<i32>,
     plan: &Plan<'_>,
     out: &mut Output,
 ) -> Result<()> {
     let ids: Option<Vec<u32>> = match default_material {
-        Some(_) => vertices.buffer.material_ids().map(Iterator::collect),
+        Some(_) => buffer.material_ids().map(Iterator::collect),
         None => None,
     };
-    let Some(corners) = vertices.corners() else {
+    let Some(corners) = buffer.position_corners() else {
         return Ok(());
     };
     for (index, corners) in plan.kept(corners) {
@@ -286,7 +283,7 @@ fn write_faces(
 }
 
 fn write_vertices(
-    vertices: &Vertices,
+    buffer: &Buffer,
     columns: &[Column],
     plan: &Plan<'_>,
     out: &mut Output,
@@ -294,7 +291,7 @@ fn write_vertices(
 ) -> Result<()> {
     let _scope = plan.job.budget.scope();
     let mut positions = Vec::new();
-    if let Some(stream) = vertices.buffer.positions() {
+    if let Some(stream) = buffer.positions() {
         positions = read::positions(stream, plan, outcome)?;
     }
     let mut arrays = Vec::new();
@@ -302,7 +299,7 @@ fn write_vertices(
         if column.semantic == Semantic::Position {
             continue;
         }
-        let Some(stream) = vertices.buffer.stream(&column.semantic) else {
+        let Some(stream) = buffer.stream(&column.semantic) else {
             continue;
         };
         let mut values = read::optional::<4>(stream, plan, outcome)?.unwrap_or_default();
@@ -316,7 +313,7 @@ fn write_vertices(
     }
     let mut rounded = 0;
     let mut clamped = 0;
-    for vertex in 0..vertices.count() {
+    for vertex in 0..buffer.position_count() {
         out.write_all(
             positions
                 .get(vertex)

@@ -16,10 +16,7 @@ use crate::read;
 pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let job = plan.job;
     let all = plan.vertices(Parts::POSITIONS | Parts::TRIANGLES, outcome)?;
-    let count: usize = all
-        .iter()
-        .map(|vertices| plan.kept_count(vertices.corners()))
-        .sum();
+    let count: usize = all.iter().map(|buffer| plan.triangle_count(buffer)).sum();
     let count = u32::try_from(count).map_err(|_| Error::NotHeld {
         target: "stl",
         what: format!("{count} triangles, where 4,294,967,295 are the most"),
@@ -46,10 +43,10 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
         .for_each(|(place, byte)| *place = byte);
     out.write_all(&header)?;
     out.write_all(&count.to_le_bytes())?;
-    for vertices in &all {
+    for buffer in &all {
         let _scope = job.budget.scope();
         let mut positions = Vec::new();
-        if let Some(stream) = vertices.buffer.positions() {
+        if let Some(stream) = buffer.positions() {
             for info in stream.view().map_or(&[][..], MeshView::attributes) {
                 if info.semantic != Semantic::Position {
                     outcome.leave_out(info.semantic.to_string());
@@ -57,8 +54,8 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
             }
             positions = read::positions(stream, plan, outcome)?;
         }
-        plan.count_degenerate(&vertices.buffer, outcome);
-        let Some(corners) = vertices.corners() else {
+        plan.count_degenerate(buffer, outcome);
+        let Some(corners) = buffer.position_corners() else {
             continue;
         };
         let triangles = plan.triangles(corners);

@@ -362,7 +362,13 @@ impl Buffer {
             .filter(|stream| *stream.semantic() == Semantic::Position)
     }
 
-    /// The number of triangles.
+    /// The number of positions; 0 if none were read.
+    #[must_use]
+    pub fn position_count(&self) -> usize {
+        self.positions().map_or(0, Stream::len)
+    }
+
+    /// The number of triangles; 0 if none were read.
     #[must_use]
     pub fn triangle_count(&self) -> usize {
         self.position_corners().map_or(0, Corners::len)

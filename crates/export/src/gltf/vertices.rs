@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use meshmap::VertexRemap;
-use meshmap_scene::{Buffer, Stream};
+use meshmap_scene::Buffer;
 
 use crate::error::Result;
 use crate::outcome::Outcome;
@@ -56,7 +56,7 @@ impl Vertices {
         outcome: &mut Outcome,
     ) -> Result<Self> {
         plan.count_degenerate(buffer, outcome);
-        let elements = buffer.positions().map_or(0, Stream::len);
+        let elements = buffer.position_count();
         if plan.scene.are_points() {
             return Ok(Self::whole(elements, Vec::new()));
         }

@@ -31,7 +31,7 @@ pub(super) fn write<W: Write + Seek>(
     let _scope = job.budget.scope();
     plan.charge_read(&buffer)?;
     plan.count_degenerate(&buffer, outcome);
-    let count = plan.kept_count(buffer.position_corners());
+    let count = plan.triangle_count(&buffer);
     let address = shape.address().to_string();
     if count == 0 && !are_points {
         outcome.leave_out(format!("{address}, which has no triangles"));
@@ -61,7 +61,7 @@ pub(super) fn write<W: Write + Seek>(
         let texture = plan.images.of(Some(material)).filter(|_| has_coords);
         prim.bind(&materials.path(material.name, texture, out)?);
     }
-    let vertices = buffer.positions().map_or(0, Stream::len);
+    let vertices = buffer.position_count();
     outcome.wrote(vertices, count);
     Ok(Some(prim))
 }

@@ -8,14 +8,24 @@ use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 
-/// Removes streams that have been decoded and have a number that is not finite, in all of their components: with their own corners, they
-/// would make vertices. Streams of one index are checked when they are written.
-/// Fails if such a number is of a position.
+/// Removes the [unusable](unusable_streams) streams: with their own corners, they would make vertices.
 pub(crate) fn remove_non_finite(
     buffer: &mut Buffer,
     plan: &Plan<'_>,
     outcome: &mut Outcome,
 ) -> Result<()> {
+    let unusable = unusable_streams(buffer, plan, outcome)?;
+    buffer.retain_streams(|stream| !unusable.contains(stream.semantic()));
+    Ok(())
+}
+
+/// The streams that are decoded and have NaN or infinite numbers, which is reported; fails if they are positions. Streams that are not
+/// decoded are checked when they are written.
+pub(crate) fn unusable_streams(
+    buffer: &mut Buffer,
+    plan: &Plan<'_>,
+    outcome: &mut Outcome,
+) -> Result<Vec<Semantic>> {
     let mut unusable = Vec::new();
     for stream in buffer.streams_mut() {
         let semantic = stream.semantic().clone();
@@ -29,8 +39,7 @@ pub(crate) fn remove_non_finite(
             unusable.push(semantic);
         }
     }
-    buffer.retain_streams(|stream| !unusable.contains(stream.semantic()));
-    Ok(())
+    Ok(unusable)
 }
 
 /// The positions of a stream as floats, all finite, in the pose if there is one.

@@ -15,12 +15,12 @@ use super::samples::{Clock, Samples, constant, times_of_stage};
 use super::values::{Kind, Rep};
 use super::{Written, not_held};
 use crate::assume;
-use crate::check::{finite, usable};
 use crate::error::Result;
 use crate::material_ids::MaterialIds;
 use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::read;
 
 pub(super) fn write<W: Write + Seek>(
     shape: &Shape,
@@ -113,8 +113,8 @@ enum Name {
 
 impl Name {
     /// `None` for the positions.
-    fn of(stream: &Stream) -> Option<Self> {
-        match stream.semantic() {
+    fn of(semantic: &Semantic) -> Option<Self> {
+        match semantic {
             Semantic::Normal => Some(Self::Normals),
             Semantic::TexCoord(set) => Some(Self::Coordinates(usize::try_from(*set).ok()?)),
             _ => None,
@@ -172,7 +172,10 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         self.plan.charge_read(buffer)?;
         self.charge(buffer)?;
         self.outcome.snapshots += 1;
-        self.check_numbers(buffer)?;
+        // Attributes that one key leaves out are left out of all.
+        for semantic in read::unusable_streams(buffer, self.plan, self.outcome)? {
+            self.left_out.extend(Name::of(&semantic));
+        }
         let Some(positions) = buffer.positions().and_then(Stream::floats) else {
             return Ok(());
         };
@@ -201,7 +204,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         // A key without triangles lacks no normals and coordinates.
         if buffer.triangle_count() > 0 && !are_points {
             for stream in buffer.streams() {
-                if let Some(name) = Name::of(stream)
+                if let Some(name) = Name::of(stream.semantic())
                     && let Some(corners) = stream.corners()
                     && let Some(corners) = buffer.corners().get(corners)
                     && !self.left_out.contains(&name)
@@ -227,27 +230,6 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         let corners = triangles.saturating_mul(buffer.corners().len());
         budget.charge_for::<[[u32; 3]; 2]>(corners, "triangles of a snapshot")?;
         budget.charge_for::<([[u32; 3]; 2], bool)>(triangles, "triangles of a snapshot")
-    }
-
-    /// Checks that all numbers are finite. Attributes that one key leaves out are left out of all.
-    fn check_numbers(&mut self, buffer: &mut Buffer) -> Result<()> {
-        let job = self.plan.job;
-        for stream in buffer.streams_mut() {
-            let name = Name::of(stream);
-            let address = stream.address();
-            let Some(floats) = stream.floats_mut() else {
-                continue;
-            };
-            match name {
-                None => finite(floats, || address.clone(), job, self.outcome)?,
-                Some(name) => {
-                    if !usable(floats, || address.clone(), job, self.outcome)? {
-                        self.left_out.insert(name);
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Writes what is the same as long as triangles are.
@@ -438,7 +420,7 @@ impl Topology {
             lengths: buffer
                 .streams()
                 .iter()
-                .map(|stream| (Name::of(stream), stream.len()))
+                .map(|stream| (Name::of(stream.semantic()), stream.len()))
                 .collect(),
         }
     }

@@ -108,12 +108,8 @@ impl ShapeWriter<'_> {
         plan.charge_read(&buffer)?;
         self.charge(&buffer)?;
         let are_points = plan.scene.are_points();
-        let nothing = || {
-            let address = self.shape.address_at(key);
-            let what = if are_points { "points" } else { "triangles" };
-            format!("{address}, which has no {what}")
-        };
-        let nothing = nothing();
+        let what = if are_points { "points" } else { "triangles" };
+        let nothing = format!("{}, which has no {what}", self.shape.address_at(key));
         if buffer.triangle_count() == 0 && !are_points {
             self.outcome.leave_out(nothing);
             return Ok(None);

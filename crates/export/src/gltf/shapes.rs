@@ -25,18 +25,16 @@ pub(super) fn write(plan: &Plan<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> 
         check_key_count(shape, outcome)?;
         times.push(timeline::times(shape, plan.job, outcome)?);
     }
-    let skeleton = rig::skeleton(plan, outcome)?;
-    let joints = match &skeleton {
+    let joints = match rig::skeleton(plan, outcome)? {
         Some(skeleton) if plan.job.nest || skeleton.stands_alone => {
-            Some(Joints::add(skeleton.clone(), gltf)?)
+            Some(Joints::add(skeleton, gltf)?)
         }
-        Some(skeleton) => Some(Joints::add(skeleton.clone().flattened(), gltf)?),
+        Some(skeleton) => Some(Joints::add(skeleton.flattened(), gltf)?),
         None => None,
     };
     let mut tree = Tree::default();
-    if let Some(joints) = joints
-        .as_ref()
-        .filter(|joints| joints.skeleton.stands_alone)
+    if let Some(joints) = &joints
+        && joints.skeleton.stands_alone
     {
         if !plan.scene.bones().is_empty() {
             outcome.joints = joints.nodes.len() as u64;
@@ -65,9 +63,8 @@ pub(super) fn write(plan: &Plan<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> 
         all_runs.push(runs);
     }
     tree.link_levels(gltf);
-    if let Some(joints) = joints
-        .as_ref()
-        .filter(|joints| !joints.skeleton.stands_alone)
+    if let Some(joints) = &joints
+        && !joints.skeleton.stands_alone
     {
         if skins.is_empty() {
             outcome.leave_out("the skin, which no face has usable weights for");

@@ -20,13 +20,11 @@ pub(crate) fn up(format: Format, said: Option<Axis>, note: impl FnOnce(String)) 
 
 /// The unit scale, in metres.
 pub(crate) fn metres(scene: &Scene, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
-    let stored = if let Unit::Millimeters(stored) = scene.unit() {
-        Some(stored)
-    } else {
-        None
-    };
-    if let Some(millimeters) = job.unit_millimeters.or(stored) {
+    if let Some(millimeters) = job.unit_millimeters {
         return millimeters / 1000.0;
+    }
+    if let Some(stored) = scene.unit().metres() {
+        return stored;
     }
     if scene.unit() == Unit::Unknown {
         outcome.note("the file does not store a unit: assuming metres");

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use meshmap::Meter;
-use meshmap::iqm::{Anim, Model, Trs};
+use meshmap::iqm::{Anim, Frames, Model, Trs};
 
 use crate::error::{Error, Result};
 use crate::hierarchy::Hierarchy;
@@ -13,6 +13,8 @@ use crate::hierarchy::Hierarchy;
 #[derive(Clone)]
 pub struct Clip {
     model: Model,
+    /// The frames of the model: making them takes time for each joint.
+    frames: Frames,
     anim: Anim,
     /// The number of the animation in its model.
     index: usize,
@@ -37,6 +39,7 @@ pub struct Event {
 /// The parts that the clips of one model share.
 pub(crate) struct ClipSource {
     model: Model,
+    frames: Frames,
     hierarchy: Arc<Hierarchy>,
     is_constant: bool,
     meter: Arc<Meter<'static>>,
@@ -46,6 +49,7 @@ impl ClipSource {
     pub(crate) fn of(model: &Model, meter: &Arc<Meter<'static>>) -> Self {
         Self {
             model: model.clone(),
+            frames: model.frames(),
             hierarchy: Arc::new(Hierarchy::of(model)),
             is_constant: model.poses().all(|pose| pose.channelmask == 0),
             meter: Arc::clone(meter),
@@ -55,6 +59,7 @@ impl ClipSource {
     pub(crate) fn clip(&self, index: usize, anim: Anim) -> Clip {
         Clip {
             model: self.model.clone(),
+            frames: self.frames.clone(),
             anim,
             index,
             hierarchy: Arc::clone(&self.hierarchy),
@@ -105,7 +110,7 @@ impl Clip {
     /// The number of joints.
     #[must_use]
     pub fn joint_count(&self) -> usize {
-        self.model.frames().pose_count()
+        self.frames.pose_count()
     }
 
     /// The events of the animation, in the order of the file.
@@ -145,7 +150,7 @@ impl Clip {
         }
         let mut poses = vec![Trs::default(); self.joint_count()];
         let frame = self.anim.first_frame.saturating_add(frame);
-        self.model.frames().read_frame_into(frame, &mut poses)?;
+        self.frames.read_frame_into(frame, &mut poses)?;
         for pose in &mut poses {
             *pose = pose.normalized();
         }
@@ -205,20 +210,15 @@ impl Clip {
         let joints = self.joint_count();
         let mut range = self.anim.frames();
         if self.is_constant {
-            range.end = range.end.min(range.start.saturating_add(2));
+            range.end = range.end.min(range.start.saturating_add(1));
         }
-        let count = range.len().saturating_mul(joints);
-        let closing = if self.closes() && !self.is_constant {
-            joints
-        } else {
-            0
-        };
-        let capacity = count.saturating_add(closing);
-        let bytes = (capacity as u64).saturating_mul(size_of::<Trs>() as u64);
+        let decoded = range.len().saturating_mul(joints);
+        let all = self.key_count().saturating_mul(joints);
+        let bytes = (all as u64).saturating_mul(size_of::<Trs>() as u64);
         let _charge = self.meter.take(bytes, "poses of an animation")?;
-        let mut poses = Vec::with_capacity(capacity);
-        poses.resize(count, Trs::default());
-        self.model.frames().read_range_into(range, &mut poses)?;
+        let mut poses = Vec::with_capacity(all);
+        poses.resize(decoded, Trs::default());
+        self.frames.read_range_into(range, &mut poses)?;
         for pose in &mut poses {
             *pose = pose.normalized();
         }
@@ -227,7 +227,8 @@ impl Clip {
                 self.hierarchy.rebase(frame)?;
             }
         }
-        poses.extend_from_within(..closing);
+        // The key that closes a clip, and the second one of constant frames, are the first frame once more.
+        poses.extend_from_within(..all.saturating_sub(decoded));
         Ok(poses)
     }
 }

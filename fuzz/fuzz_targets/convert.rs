@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use meshmap::{Axis, MeshFile};
 use meshmap_check::check_file;
 use meshmap_export::{Convert, Error, Lods, Target, Turn};
-use meshmap_fuzz::{Choices, Folder, NUMBERS, assert_line, open, split};
+use meshmap_fuzz::{Choices, Folder, NUMBERS, assert_line, assert_report, open, split};
 
 /// Bytes of an input that select options.
 const CHOICES: usize = 12;
@@ -57,11 +57,7 @@ fn check(file: &MeshFile, target: Target, mut choices: Choices<'_>) {
             return;
         }
     };
-    outcome
-        .left_out
-        .iter()
-        .chain(&outcome.notes)
-        .for_each(|line| assert_line(line));
+    assert_report(&outcome.report);
     let mut written = outcome.paths();
     written.sort();
     assert_eq!(

@@ -10,7 +10,7 @@ use std::path::Path;
 use libfuzzer_sys::fuzz_target;
 use meshmap::{Axis, MeshFile, Parallelism};
 use meshmap_export::{Error, Lods, Mode, Render, Rendered, Samples, Turn};
-use meshmap_fuzz::{Choices, Folder, NUMBERS, assert_line, open, split};
+use meshmap_fuzz::{Choices, Folder, NUMBERS, assert_line, assert_report, open, split};
 
 /// Bytes of an input that select options.
 const CHOICES: usize = 12;
@@ -51,7 +51,7 @@ fuzz_target!(|data: &[u8]| {
         ),
         (Some(path.clone()), size)
     );
-    rendered.notes.iter().for_each(|line| assert_line(line));
+    assert_report(&rendered.report);
     assert!(
         !rendered.moment.chars().any(char::is_control),
         "{:?}",

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use meshmap::{Limits, MeshFile, Options, Result, Source};
+use meshmap_export::{Entry, Report, Say};
 
 /// The bytes of an input that select options, one after the other; zeros follow when there are none left.
 #[derive(Clone, Debug)]
@@ -89,6 +90,20 @@ pub fn assert_line(text: &str) {
         !text.is_empty() && !text.chars().any(char::is_control),
         "{text:?}"
     );
+}
+
+/// Fails if an entry of a report has more than one line, or names no item of those that it counts.
+pub fn assert_report(report: &Report) {
+    fn assert_entries<T: Say>(entries: &[Entry<T>]) {
+        for entry in entries {
+            assert_line(&entry.to_string());
+            assert!(entry.count >= entry.first.len() as u64, "{entry}");
+        }
+    }
+    assert_entries(&report.left_out);
+    assert_entries(&report.changed);
+    assert_entries(&report.assumed);
+    assert_entries(&report.warnings);
 }
 
 /// Asserts that every line of an output can be printed on a terminal.

@@ -24,7 +24,7 @@ use crate::text;
 
 /// The schemas of the objects that `--json` prints.
 const SCHEMA: &str = include_str!("../schema/info-1.json");
-const SCHEMA_OF_OUTPUTS: &str = include_str!("../schema/outputs-1.json");
+const SCHEMA_OF_OUTPUTS: &str = include_str!("../schema/outputs-2.json");
 const SCHEMA_OF_DIFF: &str = include_str!("../schema/diff-1.json");
 const SCHEMA_OF_CATALOG: &str = include_str!("../schema/catalog-1.json");
 

@@ -7,18 +7,18 @@ use meshmap_catalog::inspect::Inspection;
 
 use crate::text;
 
-/// A text of the library that names its options as the command does: `` `flip` `` becomes `--flip`.
-pub(crate) fn with_options<Options: clap::Args>(text: &str) -> String {
-    if !text.contains('`') {
-        return text.to_owned();
+/// An option of the library, by the name of its field, as the command names it: `flip` is `--flip`, and `seconds` is `--time`.
+pub(crate) fn option<Options: clap::Args>(field: &str) -> String {
+    /// The animations of other files are an option of the command only.
+    const ANIMATIONS: &str = "animations";
+    if field == ANIMATIONS {
+        return "--with".to_owned();
     }
     let command = Options::augment_args(clap::Command::default());
-    let names = command
-        .get_arguments()
-        .filter_map(|argument| Some((argument.get_id(), argument.get_long()?)));
-    names.fold(text.to_owned(), |text, (id, name)| {
-        text.replace(&format!("`{id}`"), &format!("--{name}"))
-    })
+    let mut arguments = command.get_arguments();
+    let argument = arguments.find(|argument| argument.get_id() == field);
+    let name = argument.and_then(clap::Arg::get_long).unwrap_or(field);
+    format!("--{name}")
 }
 
 /// The files that cannot be used, or of which parts cannot be used, counted: `2 damaged, 1 not readable`. Empty if there are none.

@@ -801,6 +801,7 @@ fn what_was_written_is_checked() {
     let done = convert(
         &[
             "--check",
+            "--json",
             "--to",
             "glb",
             "-o",
@@ -809,11 +810,8 @@ fn what_was_written_is_checked() {
         &[&folder.path().join("in")],
     );
     let shown = text(&done.stdout);
-    assert!(
-        shown.contains("checked: positions of corners: all "),
-        "{shown}"
-    );
-    assert!(!shown.contains("differs: "), "{shown}");
+    assert!(shown.contains("\"positions of corners: all "), "{shown}");
+    assert!(!shown.contains("\"state\":\"differs\""), "{shown}");
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn a_folder_is_one_line_for_each_file_and_totals() {
         "{lines:#?}"
     );
     assert!(
-        lines.contains(&"30 files: tmf does not define the up axis: assuming Y"),
+        lines.contains(&"30 files: assumed: Y points up"),
         "{lines:#?}"
     );
     assert!(

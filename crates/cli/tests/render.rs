@@ -56,10 +56,7 @@ fn one_file_is_drawn_where_it_is_said() {
         shown.contains("80 x 60   snapshot 3 (") && shown.contains("192 triangles"),
         "{shown}"
     );
-    assert!(
-        shown.contains("  cgeo does not define the up axis: assuming Z"),
-        "{shown}"
-    );
+    assert!(shown.contains("  assumed: Z points up"), "{shown}");
     assert!(
         shown
             .lines()

@@ -40,15 +40,19 @@ fn main() -> ExitCode {
         match converted {
             Ok(outcome) => {
                 println!("{}", output.display());
-                outcome
-                    .left_out
-                    .iter()
-                    .for_each(|what| println!("  left out: {what}"));
-                outcome
-                    .changed
-                    .iter()
-                    .for_each(|(what, count)| println!("  changed: {count} {what}"));
-                outcome.notes.iter().for_each(|note| println!("  ! {note}"));
+                let report = &outcome.report;
+                for entry in &report.left_out {
+                    println!("  - {entry}");
+                }
+                for entry in &report.changed {
+                    println!("  ~ {} {entry}", entry.count);
+                }
+                for entry in &report.assumed {
+                    println!("  ? {entry}");
+                }
+                for entry in &report.warnings {
+                    println!("  ! {entry}");
+                }
             }
             Err(error) => {
                 eprintln!("{file}: {error}");

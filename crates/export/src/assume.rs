@@ -4,16 +4,14 @@ use meshmap::{Axis, Format};
 use meshmap_scene::{Scene, Shape, Unit};
 
 use crate::outcome::Outcome;
+use crate::report::{Assumption, Report};
 use crate::settings::Job;
 
 /// The up axis: the one that is `said`, or the format's.
-pub(crate) fn up(format: Format, said: Option<Axis>, note: impl FnOnce(String)) -> Axis {
+pub(crate) fn up(format: Format, said: Option<Axis>, report: &mut Report) -> Axis {
     said.or(format.conventions().up).unwrap_or_else(|| {
         let up = format.usual_up();
-        note(format!(
-            "{format} does not define the up axis: assuming {}",
-            up.name().to_uppercase()
-        ));
+        report.assume(Assumption::Up(up));
         up
     })
 }
@@ -27,7 +25,7 @@ pub(crate) fn metres(scene: &Scene, job: &Job<'_>, outcome: &mut Outcome) -> f64
         return stored;
     }
     if scene.unit() == Unit::Unknown {
-        outcome.note("the file does not store a unit: assuming metres");
+        outcome.report.assume(Assumption::Metres);
     }
     1.0
 }
@@ -48,10 +46,8 @@ pub(crate) fn step(shape: &Shape, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
         (None, Some(step)) => step,
         (None, None) => {
             if shape.key_count() > 1 {
-                outcome.note(format!(
-                    "the file does not store the times of snapshots: assuming {} per second",
-                    Format::USUAL_RATE
-                ));
+                let rate = Assumption::SnapshotRate(Format::USUAL_RATE);
+                outcome.report.assume(rate);
             }
             1.0 / f64::from(Format::USUAL_RATE)
         }

@@ -4,14 +4,16 @@ use std::path::Path;
 
 use meshmap::MeshFile;
 use meshmap_outputs::Place;
-use meshmap_scene::{Scene, Unit};
+use meshmap_scene::{FactKind, Scene};
 
 use crate::error::{Error, Result};
 use crate::images::Images;
+use crate::ledger::{self, Decision};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::settings::{Convert, Job, Target, WITH_UNITS};
-use crate::{gltf, obj, pc2, ply, remarks, stl, usd};
+use crate::report::{Change, Warning};
+use crate::settings::{Convert, Job, Target};
+use crate::{gltf, obj, pc2, ply, stl, usd};
 
 impl Convert {
     /// Writes a file at this path, and the related files next to it. Each appears when it is complete.
@@ -44,9 +46,17 @@ impl Convert {
         let still = self.still(file)?;
         self.check_format(file)?;
         let scene = job.scene(file, &still, &mut outcome)?;
-        let mut plan = Plan::new(&scene, job, &mut outcome)?;
+        let mut plan = Plan::new(&scene, job, &mut outcome.report)?;
         plan.images = Images::find(&scene, job, place, &mut outcome)?;
-        report_left_out(&plan, &mut outcome);
+        let facts = scene.facts();
+        let mut without_effect = self.without_effect(|| Ok(facts.clone()))?;
+        if !self.animations.is_empty() && !scene.takes_animations() {
+            without_effect.push(("animations", &[FactKind::Joints]));
+        }
+        outcome
+            .report
+            .warn_without_effect(&without_effect, self.refuses_without_effect)?;
+        ledger::report(facts, &plan, decide, &mut outcome);
         if scene.is_empty() && (scene.bones().is_empty() || !plan.has_joints()) {
             plan.check_written(&mut outcome)?;
         }
@@ -58,10 +68,17 @@ impl Convert {
             Target::Pc2 => pc2::write(&plan, place, &mut outcome)?,
             Target::Usdc => usd::write(&plan, place, &mut outcome)?,
         }
-        let moment = still.named.to_text();
-        if !moment.is_empty() {
-            outcome.note(format!("written as in {moment}"));
+        if scene.runs_against_normals()? && !scene.are_points() && !self.flip {
+            let triangles = outcome.triangles;
+            outcome.report.change(Change::TrianglesTurned, triangles);
         }
+        if self.target == Target::Usdc {
+            let degenerate = outcome.degenerate;
+            outcome
+                .report
+                .warn(Warning::DegenerateTriangles, degenerate);
+        }
+        outcome.moment = still.named.to_text();
         Ok(outcome)
     }
 
@@ -99,20 +116,14 @@ impl Convert {
     }
 }
 
-/// Reports the parts of a scene that the target has no place for.
-fn report_left_out(plan: &Plan<'_>, outcome: &mut Outcome) {
-    let job = plan.job;
-    if let Unit::Millimeters(unit) = plan.scene.unit()
-        && !WITH_UNITS.contains(&job.target)
-    {
-        outcome.leave_out(format!("the unit, {unit} mm, except in a comment"));
-    }
-    if !plan.has_joints() {
-        for part in remarks::parts_of(plan.scene.joints()) {
-            outcome.leave_out(part);
-        }
-        if !job.animations.is_empty() && !job.is_still() {
-            outcome.leave_out("the animations of other files");
-        }
+/// The decision about a kind of data in the target of a plan.
+fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
+    match plan.job.target {
+        Target::Glb | Target::Gltf => gltf::decide(kind, plan),
+        Target::Obj => obj::decide(kind, plan),
+        Target::Ply => ply::decide(kind, plan),
+        Target::Stl => stl::decide(kind),
+        Target::Pc2 => pc2::decide(kind, plan),
+        Target::Usdc => usd::decide(kind, plan),
     }
 }

@@ -1,5 +1,9 @@
 use std::{fmt, io};
 
+use meshmap_scene::FactKind;
+
+use crate::names::in_code;
+
 /// The reason why a file was not written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -27,10 +31,7 @@ pub enum Error {
         has_unusable: bool,
     },
     /// A setting that would change nothing in files of the target.
-    #[error(
-        "{target}: the option `{setting}` has no effect; it is for {}",
-        list(targets, "and")
-    )]
+    #[error("{}", self.words(&in_code))]
     Unused {
         /// The name of the target.
         target: &'static str,
@@ -39,10 +40,22 @@ pub enum Error {
         /// The names of the targets that have a use for it.
         targets: Vec<&'static str>,
     },
+    /// A setting that has no effect on the file.
+    #[error("{}", self.words(&in_code))]
+    WithoutEffect {
+        /// The name of the option, as a field of [`Convert`](crate::Convert).
+        setting: &'static str,
+        /// The kinds of data that the option is about, of which the file has none.
+        kinds: &'static [FactKind],
+    },
+    /// Images that are not put into the output, which has no folder from which paths lead to them.
+    #[error("{}", self.words(&in_code))]
+    NeedsFolder {
+        /// The name of the target.
+        target: &'static str,
+    },
     /// A NaN or infinite number of the positions of the file, which may not be replaced.
-    #[error(
-        "{address} is {value}, which files of this kind cannot hold; `zero_non_finite` writes 0 in its place"
-    )]
+    #[error("{}", self.words(&in_code))]
     NonFinite {
         /// The address of the number, such as `high_lod.faces[0].position[3]`.
         address: String,
@@ -117,6 +130,40 @@ impl fmt::Display for Limit {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
+    /// The words for people. `option` names an option by the name of its field, as the user knows it.
+    #[must_use]
+    pub fn words(&self, option: &dyn Fn(&str) -> String) -> String {
+        match self {
+            Self::Unused {
+                target,
+                setting,
+                targets,
+            } => format!(
+                "{target}: the option {} has no effect; it is for {}",
+                option(setting),
+                list(targets, "and")
+            ),
+            Self::WithoutEffect { setting, kinds } => {
+                let kinds: Vec<String> = kinds.iter().map(FactKind::to_string).collect();
+                let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
+                let option = option(setting);
+                format!(
+                    "the option {option} has no effect: the file has no {}",
+                    list(&kinds, "or")
+                )
+            }
+            Self::NeedsFolder { .. } => format!(
+                "an output without a folder cannot refer to images; {} puts them into glTF",
+                option("embed_textures")
+            ),
+            Self::NonFinite { address, value } => format!(
+                "{address} is {value}, which files of this kind cannot hold; {} writes 0 in its place",
+                option("zero_non_finite")
+            ),
+            other => other.to_string(),
+        }
+    }
+
     /// The error of a question about a scene; `target` is the name of the target.
     pub(crate) fn of_scene(error: meshmap_scene::Error, target: &'static str) -> Self {
         match error {

@@ -36,6 +36,7 @@ impl Convert {
             name: String::new(),
             folder: None,
             animations: Vec::new(),
+            refuses_without_effect: false,
             ..self.clone()
         };
         identity(

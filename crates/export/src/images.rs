@@ -6,14 +6,15 @@ use std::{fs, io};
 
 use meshmap::{Semantic, texture_paths};
 use meshmap_outputs::{Output, Place, RecordedPath, Written, open_regular};
-use meshmap_scene::{Material, Scene, Shape};
+use meshmap_scene::{FactKind, Material, Scene, Shape, is_image};
 
 use crate::error::{Error, Result};
 use crate::files::folder_of_textures;
 use crate::looked_for::Found;
 use crate::outcome::Outcome;
+use crate::report::{ImageProblem, Why};
 use crate::settings::Job;
-use crate::texture::{self, Image, Kind, is_image, or_current};
+use crate::texture::{self, Image, Kind, or_current};
 
 /// An image of the output.
 pub(crate) struct Texture {
@@ -61,19 +62,16 @@ impl Images {
         output: &Place,
         outcome: &mut Outcome,
     ) -> Result<Self> {
-        for name in scene.further_images() {
-            let name = name.to_string_lossy();
-            outcome.leave_out(format!(
-                "the texture {}, which is for another UV map than the first",
-                short(&name)
-            ));
-        }
         // Each name, and whether a mesh with it has texture coordinates.
         let mut names: BTreeMap<&str, bool> = BTreeMap::new();
         for shape in scene.shapes() {
             if let Some(name) = shape.material().and_then(|material| material.image) {
                 *names.entry(name).or_default() |= has_coordinates(shape);
             }
+        }
+        // The ledger reports images that a target drops without looking for them.
+        if !job.target.has_textures() || scene.are_points() {
+            return Ok(Self::default());
         }
         let mut files = Files {
             job,
@@ -88,17 +86,12 @@ impl Images {
             .charge_for::<[u8; 512]>(names.len(), "textures")?;
         job.budget.charge(2 * bytes as u64, "names of textures")?;
         for (name, has_coords) in names {
-            let coords = if scene.are_points() {
-                Err("points have no textures")
-            } else {
-                Ok(has_coords)
-            };
-            match files.texture(name, coords, outcome) {
+            match files.texture(name, has_coords, outcome) {
                 Ok(texture) => drop(textures.insert(name.to_owned(), texture)),
                 // Most names of materials mean no image.
-                Err(why) if !why.is_empty() || is_image(name) => {
-                    let why = if why.is_empty() { files.absent() } else { &why };
-                    outcome.leave_out(format!("the texture {}: {why}", short(name)));
+                Err(problem) if is_image(name) || problem.is_of_found() => {
+                    let why = Why::Image(problem);
+                    outcome.report.leave_out(FactKind::Images, why, name);
                 }
                 Err(_) => {}
             }
@@ -184,16 +177,6 @@ fn has_coordinates(shape: &Shape) -> bool {
     attributes.any(|info| info.semantic == Semantic::TexCoord(0))
 }
 
-/// The start of a long name.
-fn short(name: &str) -> &str {
-    const LONGEST: usize = 256;
-    let end = name
-        .char_indices()
-        .map(|(at, _)| at)
-        .find(|at| *at >= LONGEST);
-    end.and_then(|end| name.get(..end)).unwrap_or(name)
-}
-
 /// The images of one output.
 struct Files<'a> {
     job: &'a Job<'a>,
@@ -205,40 +188,28 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// The image that a name means, or why the output has none; without a reason if nothing was found.
+    /// The image that a name means, or why the output has none.
     fn texture(
         &mut self,
         name: &str,
-        has_coords: Result<bool, &str>,
+        has_coordinates: bool,
         outcome: &mut Outcome,
-    ) -> Result<Texture, String> {
+    ) -> Result<Texture, ImageProblem> {
         /// More names cost a lot of time, and no file of an artist has them.
         const MOST: usize = 1024;
         let job = self.job;
-        let of_image = |why: &str| {
-            if is_image(name) {
-                why.to_owned()
-            } else {
-                String::new()
-            }
-        };
-        if !job.target.has_textures() {
-            return Err(of_image(&format!(
-                "{} files refer to no images",
-                job.target.name()
-            )));
-        }
-        if !has_coords.map_err(of_image)? {
-            return Err(of_image("there are no texture coordinates"));
+        if !has_coordinates {
+            return Err(ImageProblem::NoCoordinates);
         }
         let folders: Vec<&PathBuf> = job.folder.iter().chain(&job.textures).collect();
-        if folders.is_empty() || texture_paths(name).is_empty() {
-            return Err(String::new());
+        if folders.is_empty() {
+            return Err(ImageProblem::NotLookedFor);
+        }
+        if texture_paths(name).is_empty() {
+            return Err(self.absent());
         }
         if outcome.textures.images.len() == MOST {
-            return Err(of_image(&format!(
-                "only the first {MOST} names are looked for"
-            )));
+            return Err(ImageProblem::TooManyNames);
         }
         if outcome.textures.is_empty() {
             outcome.textures.target = job.target.name().to_owned();
@@ -253,7 +224,7 @@ impl Files<'_> {
         let image = texture::find(name, &folders, job.target);
         let texture = match &image {
             Ok(image) => self.place(image),
-            Err(why) => Err(why.clone()),
+            Err(problem) => Err(problem.unwrap_or_else(|| self.absent())),
         };
         let is_used = texture.is_ok();
         let found = image.ok().map(|image| Found {
@@ -266,7 +237,7 @@ impl Files<'_> {
     }
 
     /// The reference of the output to an image.
-    fn place(&mut self, image: &Image) -> Result<Texture, String> {
+    fn place(&mut self, image: &Image) -> Result<Texture, ImageProblem> {
         let mut reference = None;
         if !self.job.embed_textures {
             let path = match self.job.copy_textures {
@@ -274,8 +245,7 @@ impl Files<'_> {
                 false => self.reference(&image.path),
             };
             let path = path.filter(|path| !path.contains(char::is_control));
-            reference =
-                Some(path.ok_or("its path is not a text of one line; `copy_textures` copies it")?);
+            reference = Some(path.ok_or(ImageProblem::NotText)?);
         }
         Ok(Texture {
             kind: image.kind,
@@ -284,12 +254,12 @@ impl Files<'_> {
         })
     }
 
-    fn absent(&self) -> &'static str {
+    /// The reason why an image was not found.
+    fn absent(&self) -> ImageProblem {
         match (&self.job.folder, self.job.textures.is_empty()) {
-            (Some(_), true) => "not found beside the file; `textures` names another folder",
-            (Some(_), false) => "not found beside the file, nor below the folders of `textures`",
-            (None, true) => "not looked for, because the input or the output is not in a folder",
-            (None, false) => "not found below the folders of `textures`",
+            (Some(_), true) => ImageProblem::NotBeside,
+            (None, true) => ImageProblem::NotLookedFor,
+            (_, false) => ImageProblem::NotFound,
         }
     }
 

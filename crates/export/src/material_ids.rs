@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::outcome::Outcome;
+use crate::report::Change;
 use crate::settings::{Job, WITH_MATERIALS};
 
 /// The decision that each number of a material becomes a material, or that all become one: by the first mesh that has numbers.
@@ -35,10 +36,8 @@ impl MaterialIds {
         let are_too_many = ids.len() > MOST;
         self.are_too_many = Some(are_too_many);
         if are_too_many {
-            outcome.change(
-                "material IDs, now one material: `keep_materials` writes each",
-                ids.len() as u64,
-            );
+            let count = ids.len() as u64;
+            outcome.report.change(Change::MaterialsMerged, count);
         }
         Ok(())
     }

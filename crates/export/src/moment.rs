@@ -9,7 +9,7 @@ use meshmap::{Format, MeshFile};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
-use crate::outcome::shown;
+use crate::names::shown;
 
 /// The requested moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

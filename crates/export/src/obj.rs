@@ -5,20 +5,21 @@ use std::io::Write;
 
 use meshmap::{Scratch, Semantic, VertexRemap};
 use meshmap_outputs::{Output, Place};
-use meshmap_scene::{Buffer, Parts, Shape, Stream};
+use meshmap_scene::{Buffer, FactKind, Parts, Shape, Stream};
 
 use crate::assume;
 use crate::error::Result;
 use crate::images::Texture;
+use crate::ledger::Decision;
 use crate::material_ids::MaterialIds;
 use crate::names::free;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::read;
+use crate::report::{Change, Why};
 use crate::settings::Job;
 
 pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
-    plan.report_other_keys(outcome);
     let outputs = write_files(plan, place, outcome)?;
     plan.images.finish(outputs, plan.job, outcome)
 }
@@ -103,7 +104,6 @@ impl Writer<'_> {
         plan.charge_read(&buffer)?;
         self.charge(&buffer)?;
         self.begin_object(shape)?;
-        self.report(&buffer);
         if !are_points {
             read::remove_non_finite(&mut buffer, plan, self.outcome)?;
         }
@@ -115,6 +115,9 @@ impl Writer<'_> {
         let mut normals = None;
         if !are_points {
             coordinates = self.array::<2>(&buffer, &Semantic::TexCoord(0))?;
+            if let Some(stream) = buffer.stream(&Semantic::TexCoord(0)) {
+                read::count_third_coordinates(stream, plan, self.outcome)?;
+            }
             normals = self.array::<3>(&buffer, &Semantic::Normal)?;
         }
         let colors = self.array::<4>(&buffer, &Semantic::Color(0))?;
@@ -122,9 +125,9 @@ impl Writer<'_> {
             Some(colors) => colored_lines(self.out, &positions, colors)?,
             None => lines(self.out, "v", &positions)?,
         }
-        if colors.iter().flatten().any(|[.., alpha]| *alpha != 1.0) {
-            self.outcome.leave_out("the opacity of colours");
-        }
+        let transparent = colors.iter().flatten().filter(|[.., alpha]| *alpha != 1.0);
+        let transparent = transparent.count() as u64;
+        self.outcome.report.change(Change::OpacityLost, transparent);
         self.coordinate_lines(coordinates.as_deref().unwrap_or_default())?;
         lines(self.out, "vn", normals.as_deref().unwrap_or_default())?;
 
@@ -142,13 +145,14 @@ impl Writer<'_> {
         self.outcome.wrote(positions.len(), kept);
         plan.count_degenerate(&buffer, self.outcome);
         self.ids.count(buffer.material_ids(), job, self.outcome)?;
-        if self.ids.are_merged(job) && buffer.material_ids().is_some() {
-            self.outcome.leave_out("material IDs");
+        if let Some(ids) = buffer.material_ids()
+            && self.ids.are_merged(job)
+        {
+            let count = ids.len() as u64;
+            let report = &mut self.outcome.report;
+            report.leave_out_many(FactKind::MaterialIds, Why::Merged, count);
         }
         if are_points {
-            if shape.material().is_some() {
-                self.outcome.leave_out("materials of points");
-            }
             points(self.out, self.next.position, positions.len())?;
         } else {
             self.faces(shape, &buffer, &faces)?;
@@ -193,30 +197,6 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Reports the streams that OBJ does not hold.
-    fn report(&mut self, buffer: &Buffer) {
-        let are_points = self.plan.scene.are_points();
-        for stream in buffer.streams() {
-            // A remark of the scene has said that nothing refers to the other streams of a snapshot of points.
-            let is_said = are_points && stream.floats().is_some();
-            let is_held = match stream.semantic() {
-                Semantic::Position | Semantic::Color(0) => true,
-                Semantic::Normal | Semantic::TexCoord(0) => !are_points || is_said,
-                _ => is_said,
-            };
-            if !is_held {
-                self.outcome.leave_out(stream.semantic().to_string());
-            }
-        }
-        let coordinates = buffer.stream(&Semantic::TexCoord(0));
-        if coordinates.is_some_and(|stream| stream.format().components > 2) && !are_points {
-            self.outcome.leave_out("the third texture coordinate");
-        }
-        if buffer.has_edge_visibility() && !are_points {
-            self.outcome.leave_out("visibility of edges");
-        }
-    }
-
     /// The numbers of an attribute; `None` if the shape has none, or none that can be written.
     fn array<const N: usize>(
         &mut self,
@@ -233,11 +213,6 @@ impl Writer<'_> {
         for [u, v] in coordinates {
             let v = if self.plan.flips_v { 1.0 - v } else { *v };
             writeln!(self.out, "vt {u} {v}")?;
-        }
-        if self.plan.flips_v {
-            let count = coordinates.len() as u64;
-            self.outcome
-                .change("texture coordinates v, now 1 - v", count);
         }
         Ok(())
     }
@@ -448,4 +423,60 @@ fn write_materials(
         }
     }
     Ok(output)
+}
+
+/// The decision about a kind of data in OBJ.
+pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
+    match kind {
+        FactKind::Normals | FactKind::TexCoords | FactKind::Materials | FactKind::Images
+            if plan.scene.are_points() =>
+        {
+            Decision::Drops
+        }
+        FactKind::MaterialIds if plan.job.merge_materials => Decision::Drops,
+        FactKind::Shapes
+        | FactKind::Integers
+        | FactKind::Snapshots
+        | FactKind::Names
+        | FactKind::Normals
+        | FactKind::TexCoords
+        | FactKind::Colors
+        | FactKind::MaterialIds
+        | FactKind::Materials
+        | FactKind::Images => Decision::Keeps,
+        FactKind::ThirdTexCoords => Decision::Changes(Change::ThirdTexCoordLost),
+        FactKind::Opacity => Decision::Changes(Change::OpacityLost),
+        FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
+        FactKind::Levels => Decision::Changes(Change::LevelsOverlap),
+        FactKind::Tangents
+        | FactKind::FurtherTexCoords
+        | FactKind::TexCoordNames
+        | FactKind::FurtherColors
+        | FactKind::Influences
+        | FactKind::FurtherInfluences
+        | FactKind::CustomAttributes
+        | FactKind::CustomData
+        | FactKind::EdgeVisibility
+        | FactKind::FurtherImages
+        | FactKind::OtherLevels
+        | FactKind::OtherSnapshots
+        | FactKind::StartTime
+        | FactKind::Samples
+        | FactKind::Joints
+        | FactKind::SkinJoints
+        | FactKind::JointOffsets
+        | FactKind::PelvisOffset
+        | FactKind::LockedScales
+        | FactKind::Clips
+        | FactKind::OtherClips
+        | FactKind::LoopFlags
+        | FactKind::Events
+        | FactKind::FrameBounds
+        | FactKind::Hulls
+        | FactKind::PhysicsMeshes
+        | FactKind::Unit
+        | FactKind::Comments
+        | FactKind::Metadata
+        | FactKind::Extensions => Decision::Drops,
+    }
 }

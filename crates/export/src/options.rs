@@ -6,15 +6,17 @@ use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use meshmap_scene::FactKind;
 use serde::de::{Error, SeqAccess, Visitor};
 
 use crate::error::list;
 
 /// Declares a struct of options. An option has its documentation, which is also its help, its argument of the command line, and
-/// the targets that it is for. Fields after `and` are set by programs, not by users.
+/// the targets that it is for. Kinds of data after `=>` are what it is about: without any of them in a file, it has no effect. Fields
+/// after `and` are set by programs, not by users.
 macro_rules! options {
     ($(#[$outer:meta])* $name:ident {
-        $(for $targets:ident { $($(#[doc = $doc:tt])* #[arg($($arg:tt)*)] $option:ident: $type:ty,)* })*
+        $(for $targets:ident { $($(#[doc = $doc:tt])* #[arg($($arg:tt)*)] $option:ident: $type:ty $(=> $facts:expr)?,)* })*
     } and {
         $($(#[$inner:meta])* $field:ident: $field_type:ty,)*
     }) => {
@@ -41,6 +43,23 @@ macro_rules! options {
                     options.into_iter().filter(move |(_, is_set, targets)| *is_set && !targets.contains(&target));
                 unused.map(|(name, _, targets)| (name, targets))
             }
+
+            /// The options that have no effect on a file with these facts, and the kinds of data that they are about.
+            pub(crate) fn without_effect(
+                &self,
+                facts: impl FnOnce() -> $crate::Result<Vec<meshmap_scene::Fact>>,
+            ) -> $crate::Result<Vec<$crate::options::AboutKinds>> {
+                let usual = Self::default();
+                let mut options: Vec<(_, _, &[_])> =
+                    vec![$($($((stringify!($option), self.$option != usual.$option, $facts),)?)*)*];
+                options.retain(|(_, is_set, _)| *is_set);
+                if options.is_empty() {
+                    return Ok(Vec::new());
+                }
+                let facts = facts()?;
+                options.retain(|(_, _, kinds)| !facts.iter().any(|fact| kinds.contains(&fact.kind)));
+                Ok(options.into_iter().map(|(name, _, kinds)| (name, kinds)).collect())
+            }
         }
     };
 }
@@ -56,6 +75,26 @@ impl ParseError {
         Self(list(expected, "or"))
     }
 }
+
+/// The name of an option, and the kinds of data that it is about.
+pub(crate) type AboutKinds = (&'static str, &'static [FactKind]);
+
+/// The kinds of data that options about snapshots need.
+pub(crate) const SNAPSHOTS: &[FactKind] = &[FactKind::Snapshots, FactKind::OtherSnapshots];
+
+/// The kinds of data that options about animations of joints need.
+pub(crate) const CLIPS: &[FactKind] = &[FactKind::Clips, FactKind::OtherClips];
+
+/// The kinds of data that options about times need.
+pub(crate) const MOMENTS: &[FactKind] = &[
+    FactKind::Snapshots,
+    FactKind::OtherSnapshots,
+    FactKind::Clips,
+    FactKind::OtherClips,
+];
+
+/// The kinds of data that options about levels of detail need.
+pub(crate) const LEVELS: &[FactKind] = &[FactKind::Levels, FactKind::OtherLevels];
 
 /// Gives the values of an enum their texts, for `Display`, `FromStr` and serde; `except` ends other texts that are read.
 macro_rules! texts {

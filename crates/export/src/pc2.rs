@@ -6,10 +6,11 @@ use std::io::Write;
 
 use meshmap::Scratch;
 use meshmap_outputs::Place;
-use meshmap_scene::{Buffer, Parts};
+use meshmap_scene::{Buffer, FactKind, Parts};
 
 use crate::check::finite;
 use crate::error::{Error, Result};
+use crate::ledger::Decision;
 use crate::obj;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
@@ -71,10 +72,16 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
         out.write_all(&bytes)?;
         outcome.snapshots += 1;
     }
-    outcome
-        .note("in Blender: import the OBJ with forward Y and up Z; Mesh Cache with axes +Y and +Z, frame 0");
     let object = place.with_extension("obj")?;
     let mut outputs = obj::write_files(plan, &object, outcome)?;
     outputs.push(output);
     plan.images.finish(outputs, job, outcome)
+}
+
+/// The decision about a kind of data in a point cache and its OBJ.
+pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
+    match kind {
+        FactKind::Images => Decision::Drops,
+        kind => obj::decide(kind, plan),
+    }
 }

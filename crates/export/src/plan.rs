@@ -2,12 +2,13 @@
 
 use meshmap::{Axis, Scratch, VOrigin, Winding};
 use meshmap_scene::vector::is_degenerate;
-use meshmap_scene::{Buffer, Corners, Parts, Scene, Stream};
+use meshmap_scene::{Buffer, Corners, Parts, Pose, Scene, Shape, Stream};
 
 use crate::assume;
 use crate::error::{Error, Result};
 use crate::images::Images;
-use crate::outcome::{Outcome, Report};
+use crate::outcome::Outcome;
+use crate::report::Report;
 use crate::settings::{Job, Target, WITH_UNITS};
 use crate::turn::Turn;
 
@@ -26,22 +27,13 @@ pub(crate) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    pub(crate) fn new(
-        scene: &'a Scene,
-        job: &'a Job<'a>,
-        report: &mut impl Report,
-    ) -> Result<Self> {
+    pub(crate) fn new(scene: &'a Scene, job: &'a Job<'a>, report: &mut Report) -> Result<Self> {
         let to = job.target.conventions();
         let front_face = to.front_face.unwrap_or(Winding::CounterClockwise);
         let turns = scene.turns_triangles(front_face)? != job.flip;
-        if !scene.are_points() && scene.runs_against_normals()? && !job.flip {
-            let note = "most normals point away from the fronts: triangles are turned, which `flip` undoes";
-            report.note(note.to_owned());
-        }
         let mut turns_about = None;
         if job.turn != Turn::None && !WITH_UNITS.contains(&job.target) {
-            let up = assume::up(scene.format(), job.up, |note| report.note(note));
-            turns_about = Some(up);
+            turns_about = Some(assume::up(scene.format(), job.up, report));
         }
         // If a format does not store it, programs write V as in OBJ, from the bottom.
         let from = scene.conventions().v_origin.unwrap_or(VOrigin::Bottom);
@@ -163,22 +155,12 @@ impl<'a> Plan<'a> {
         }
         Err(Error::NothingToConvert {
             has_animations: self.scene.has_animations(),
-            has_unusable: outcome.has_unusable,
+            has_unusable: outcome.report.has_damage(),
         })
     }
 
-    /// Reports what a target without time leaves out of the shapes.
-    pub(crate) fn report_other_keys(&self, report: &mut impl Report) {
-        let mut shapes = self.scene.shapes().iter();
-        let is_whole = self.job.meshes.is_empty();
-        if is_whole && shapes.any(|shape| shape.stored_key_count() > 1) {
-            report.skips("all snapshots but one".to_owned());
-        }
-    }
-
     /// These parts of the shapes at their first keys, with one index for all attributes of a vertex: for targets without time.
-    pub(crate) fn vertices(&self, parts: Parts, outcome: &mut Outcome) -> Result<Vec<Buffer>> {
-        self.report_other_keys(outcome);
+    pub(crate) fn vertices(&self, parts: Parts) -> Result<Vec<Buffer>> {
         let mut all = Vec::new();
         for shape in self.scene.shapes() {
             let mut buffer = Buffer::default();
@@ -200,6 +182,16 @@ impl<'a> Plan<'a> {
             all.push(buffer);
         }
         Ok(all)
+    }
+
+    /// `true` if vertices stand in a frame of an animation.
+    pub(crate) fn is_posed(&self) -> bool {
+        self.scene.pose().is_some_and(Pose::is_frame)
+    }
+
+    /// `true` if the vertices are points to which nothing but positions belongs: corners of triangles have the indices of all else.
+    pub(crate) fn has_bare_points(&self) -> bool {
+        self.scene.are_points() && self.scene.shapes().iter().any(Shape::has_keys)
     }
 
     /// `true` if the target writes joints of this scene.

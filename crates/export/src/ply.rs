@@ -5,15 +5,17 @@ use std::io::Write;
 
 use meshmap::Semantic;
 use meshmap_outputs::{Output, Place};
-use meshmap_scene::{Buffer, Parts, Pose};
+use meshmap_scene::{Buffer, FactKind, Parts};
 
 use crate::assume;
 use crate::check::replace_non_finite;
 use crate::error::{Error, Result};
+use crate::ledger::Decision;
 use crate::names::free;
-use crate::outcome::{Outcome, Report};
+use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::read;
+use crate::report::{Change, Why};
 
 /// An attribute, and the names of the properties that hold it.
 struct Column {
@@ -30,7 +32,7 @@ impl Column {
 
 pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let job = plan.job;
-    let all = plan.vertices(Parts::ALL, outcome)?;
+    let all = plan.vertices(Parts::ALL)?;
     let columns = columns(&all, plan, outcome)?;
     let vertices: usize = all.iter().map(Buffer::position_count).sum();
     let faces: usize = all.iter().map(|buffer| plan.triangle_count(buffer)).sum();
@@ -53,7 +55,10 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
     if let Some(image) = &image {
         writeln!(out, "comment TextureFile {image}")?;
     } else if outcome.textures.found().next().is_some() {
-        outcome.leave_out("textures, which differ");
+        let count = outcome.textures.found().count() as u64;
+        outcome
+            .report
+            .leave_out_many(FactKind::Images, Why::Different, count);
         outcome.textures.use_none();
     }
     if let Some(unit) = assume::unit_comment(plan.scene) {
@@ -130,7 +135,6 @@ fn columns(all: &[Buffer], plan: &Plan<'_>, outcome: &mut Outcome) -> Result<Vec
     const OF_COLUMN: u64 = 128;
     const OF_NAME: u64 = 112;
     let budget = &plan.job.budget;
-    let are_posed = plan.scene.pose().is_some_and(Pose::is_frame);
     let mut columns: Vec<Column> = Vec::new();
     let mut seen = HashSet::new();
     let mut taken = HashMap::<String, usize>::new();
@@ -140,15 +144,16 @@ fn columns(all: &[Buffer], plan: &Plan<'_>, outcome: &mut Outcome) -> Result<Vec
         if !seen.insert(semantic) {
             continue;
         }
-        if are_posed && matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_)) {
-            outcome.leave_out(format!(
-                "{semantic}, by which the vertices are moved already"
-            ));
+        if plan.is_posed() && matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_)) {
+            // Vertices are moved by them already.
             continue;
         }
         let has_it = |buffer: &Buffer| buffer.stream(semantic).is_some();
         if !all.iter().all(has_it) {
-            outcome.leave_out(format!("{semantic}, which not every mesh has"));
+            let kind = read::kind_of(semantic);
+            outcome
+                .report
+                .leave_out(kind, Why::NotEverywhere, stream.address());
             continue;
         }
         if *semantic != Semantic::Position && !are_finite(all, semantic, plan, outcome)? {
@@ -181,7 +186,10 @@ fn columns(all: &[Buffer], plan: &Plan<'_>, outcome: &mut Outcome) -> Result<Vec
         .map(|column| column.semantic.clone())
         .collect();
     for semantic in useless {
-        outcome.leave_out(format!("{semantic}, which have no weights"));
+        let name = semantic.to_string();
+        outcome
+            .report
+            .leave_out(FactKind::Influences, Why::NoWeights, name);
         columns.retain(|column| column.semantic != semantic);
     }
     // Positions come first, because readers look for them there, even if other attributes are stored before them.
@@ -211,7 +219,9 @@ fn are_finite(
         let address_of = |index| format!("{}[{index}]", stream.address());
         match replace_non_finite(&mut values, address_of, job.zero_non_finite) {
             Err(Error::NonFinite { address, value }) => {
-                outcome.lacks(format!("{semantic}, because {address} is {value}"));
+                let kind = read::kind_of(semantic);
+                let element = format!("{address} is {value}");
+                outcome.report.leave_out(kind, Why::NotFinite, element);
                 return Ok(false);
             }
             checked => checked?,
@@ -302,12 +312,14 @@ fn write_vertices(
         let Some(stream) = buffer.stream(&column.semantic) else {
             continue;
         };
+        if matches!(column.semantic, Semantic::TexCoord(_)) {
+            read::count_third_coordinates(stream, plan, outcome)?;
+        }
         let mut values = read::optional::<4>(stream, plan, outcome)?.unwrap_or_default();
         if plan.flips_v && matches!(column.semantic, Semantic::TexCoord(_)) {
             for [_, v, ..] in &mut values {
                 *v = 1.0 - *v;
             }
-            outcome.change("texture coordinates v, now 1 - v", values.len() as u64);
         }
         arrays.push((values, column));
     }
@@ -339,11 +351,8 @@ fn write_vertices(
             }
         }
     }
-    outcome.change("colours, rounded to 8 bits", rounded);
-    outcome.change(
-        "colours outside of 0 to 1, which 8 bits cannot hold",
-        clamped,
-    );
+    outcome.report.change(Change::ColorsRounded, rounded);
+    outcome.report.change(Change::ColorsClamped, clamped);
     Ok(())
 }
 
@@ -355,4 +364,60 @@ fn write_vertices(
 )]
 fn byte(color: f32) -> u8 {
     (f64::from(color).clamp(0.0, 1.0) * 255.0).round() as u8
+}
+
+/// The decision about a kind of data in PLY.
+pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
+    match kind {
+        FactKind::Normals | FactKind::TexCoords | FactKind::FurtherTexCoords
+            if plan.has_bare_points() =>
+        {
+            Decision::Drops
+        }
+        FactKind::Influences | FactKind::FurtherInfluences if plan.is_posed() => Decision::Drops,
+        FactKind::Shapes
+        | FactKind::Integers
+        | FactKind::Snapshots
+        | FactKind::Normals
+        | FactKind::Tangents
+        | FactKind::TexCoords
+        | FactKind::FurtherTexCoords
+        | FactKind::Opacity
+        | FactKind::FurtherColors
+        | FactKind::Influences
+        | FactKind::FurtherInfluences
+        | FactKind::CustomAttributes
+        | FactKind::MaterialIds
+        | FactKind::Images => Decision::Keeps,
+        FactKind::ThirdTexCoords => Decision::Changes(Change::ThirdTexCoordLost),
+        FactKind::Colors => Decision::Changes(Change::ColorsRounded),
+        FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
+        FactKind::Levels => Decision::Changes(Change::LevelsOverlap),
+        FactKind::Names
+        | FactKind::TexCoordNames
+        | FactKind::CustomData
+        | FactKind::EdgeVisibility
+        | FactKind::Materials
+        | FactKind::FurtherImages
+        | FactKind::OtherLevels
+        | FactKind::OtherSnapshots
+        | FactKind::StartTime
+        | FactKind::Samples
+        | FactKind::Joints
+        | FactKind::SkinJoints
+        | FactKind::JointOffsets
+        | FactKind::PelvisOffset
+        | FactKind::LockedScales
+        | FactKind::Clips
+        | FactKind::OtherClips
+        | FactKind::LoopFlags
+        | FactKind::Events
+        | FactKind::FrameBounds
+        | FactKind::Hulls
+        | FactKind::PhysicsMeshes
+        | FactKind::Unit
+        | FactKind::Comments
+        | FactKind::Metadata
+        | FactKind::Extensions => Decision::Drops,
+    }
 }

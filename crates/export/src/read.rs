@@ -1,12 +1,13 @@
 //! Numbers of attributes, as they are written.
 
 use meshmap::{MeshView, Semantic};
-use meshmap_scene::{Buffer, Pose, Stream, VectorKind};
+use meshmap_scene::{Buffer, FactKind, Pose, Stream, VectorKind};
 
 use crate::check::{finite, usable};
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::report::Change;
 
 /// Removes the [unusable](unusable_streams) streams: with their own corners, they would make vertices.
 pub(crate) fn remove_non_finite(
@@ -35,7 +36,13 @@ pub(crate) fn unusable_streams(
         };
         if semantic == Semantic::Position {
             finite(floats, || address.clone(), plan.job, outcome)?;
-        } else if !usable(floats, || address.clone(), plan.job, outcome)? {
+        } else if !usable(
+            floats,
+            kind_of(&semantic),
+            || address.clone(),
+            plan.job,
+            outcome,
+        )? {
             unusable.push(semantic);
         }
     }
@@ -65,10 +72,8 @@ pub(crate) fn positions_in(
     {
         move_values(pose, view, VectorKind::Point, &mut values, plan)?;
         if !pose.is_frame() && view.has(&Semantic::Weights(0)) {
-            outcome.change(
-                "vertices, now in the bind shape of the skin",
-                values.len() as u64,
-            );
+            let count = values.len() as u64;
+            outcome.report.change(Change::BindShapeApplied, count);
         }
         let address = || format!("{} in its pose", stream.address());
         finite(&mut values, address, plan.job, outcome)?;
@@ -95,7 +100,8 @@ pub(crate) fn optional_in<const N: usize>(
     outcome: &mut Outcome,
 ) -> Result<Option<Vec<[f32; N]>>> {
     let mut values = floats(stream, plan)?;
-    if !usable(&mut values, || stream.address(), plan.job, outcome)? {
+    let kind = kind_of(stream.semantic());
+    if !usable(&mut values, kind, || stream.address(), plan.job, outcome)? {
         return Ok(None);
     }
     if let Some(kind) = VectorKind::of(stream.semantic()) {
@@ -108,6 +114,35 @@ pub(crate) fn optional_in<const N: usize>(
         plan.turn_numbers(&mut values);
     }
     Ok(Some(values))
+}
+
+/// The kind of an attribute in reports.
+pub(crate) fn kind_of(semantic: &Semantic) -> FactKind {
+    FactKind::of(semantic).unwrap_or(FactKind::Shapes)
+}
+
+/// Counts the texture coordinates whose third number is not 0, for targets that have two.
+pub(crate) fn count_third_coordinates(
+    stream: &Stream,
+    plan: &Plan<'_>,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    if stream.format().components < 3 {
+        return Ok(());
+    }
+    let has_third = |coordinates: &&[f32; 3]| coordinates[2] != 0.0;
+    let count = match stream.floats() {
+        Some(floats) => floats.iter().filter(has_third).count(),
+        None => {
+            let _scope = plan.job.budget.scope();
+            floats::<3>(stream, plan)?.iter().filter(has_third).count()
+        }
+    };
+    let change = Change::ThirdTexCoordLost;
+    outcome
+        .report
+        .change_at(change, count as u64, || stream.address());
+    Ok(())
 }
 
 fn move_values<const N: usize>(

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::remarks;
+use crate::report::Assumption;
 use crate::settings::Job;
 
 /// The skeleton; `None` if there is none that can be used, which is reported.
@@ -15,7 +16,7 @@ pub(crate) fn skeleton(plan: &Plan<'_>, outcome: &mut Outcome) -> Result<Option<
     const OF_JOINT: u64 = 640;
     let mut found = Vec::new();
     let skeleton = plan.scene.skeleton(&mut found)?;
-    remarks::report_all(&found, outcome);
+    remarks::report_all(&found, &mut outcome.report);
     let Some(skeleton) = skeleton else {
         return Ok(None);
     };
@@ -33,16 +34,11 @@ pub(crate) fn clips(plan: &Plan<'_>, joints: usize, outcome: &mut Outcome) -> Re
     budget.charge_for::<([f64; 16], [Option<u32>; 2])>(joints, "joints of a frame")?;
     let mut found = Vec::new();
     let clips = plan.scene.clips(joints, &mut found);
-    remarks::report_all(&found, outcome);
+    remarks::report_all(&found, &mut outcome.report);
     for clip in &clips {
         // In two lists that grow.
         let bytes = 4 * size_of::<Clip>() as u64 + clip.anim().name.as_bytes().len() as u64;
         budget.charge(bytes, "animations")?;
-    }
-    // No target has a place for this flag.
-    let looping = clips.iter().filter(|clip| clip.repeats()).count();
-    if looping > 0 {
-        outcome.leave_out(format!("the loop flags of animations ({looping})"));
     }
     Ok(clips)
 }
@@ -60,10 +56,8 @@ pub(crate) fn local_keys(clip: &Clip, job: &Job<'_>, target: &'static str) -> Re
 pub(crate) fn rate(clip: &Clip, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
     let rate = clip.rate();
     if job.fps.is_none() && !clip.is_rate_stored() {
-        let name = clip.name();
-        outcome.note(format!(
-            "the animation {name} has no frame rate: assuming {rate} per second"
-        ));
+        let assumption = Assumption::FrameRate(rate);
+        outcome.report.assume_of(assumption, clip.name());
     }
     job.fps.unwrap_or(rate.into())
 }

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use meshmap::cgeo::Proxy;
 use meshmap::iqm::Model;
 use meshmap::{Address, Axis, Conventions, MeshFile, VOrigin, Winding};
-use meshmap_scene::{Levels, PosedFrame, Scene, SceneOptions};
+use meshmap_scene::{FactKind, Levels, PosedFrame, Scene, SceneOptions};
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::moment::{Finder, Moment, Still, When};
 #[cfg(feature = "clap")]
 use crate::options::parse;
-use crate::options::{Snapshots, options, texts};
+use crate::options::{CLIPS, LEVELS, MOMENTS, SNAPSHOTS, Snapshots, options, texts};
 use crate::outcome::Outcome;
 use crate::remarks;
 use crate::turn::Turn;
@@ -73,8 +73,8 @@ impl Target {
     /// The table of the targets.
     const fn about(self) -> About {
         let (name, revision, beside): (_, _, &[_]) = match self {
-            Self::Glb => ("glb", 2, &[]),
-            Self::Gltf => ("gltf", 2, &["bin"]),
+            Self::Glb => ("glb", 3, &[]),
+            Self::Gltf => ("gltf", 3, &["bin"]),
             Self::Obj => ("obj", 2, &["mtl"]),
             Self::Ply => ("ply", 2, &[]),
             Self::Stl => ("stl", 1, &[]),
@@ -206,7 +206,7 @@ options! {
     /// The default limit of the output, `max_output_bytes`, keeps the numbers in a small file from filling a disk. Memory is limited by the
     /// [`Limits`](meshmap::Limits) with which the mesh file was opened.
     ///
-    /// Each field but the last three is an option of the command and of Python as well. Options may be added: end an expression of
+    /// Each field but the last five is an option of the command and of Python as well. Options may be added: end an expression of
     /// this type with `..Convert::new(target)`.
     ///
     /// # Examples
@@ -236,10 +236,10 @@ options! {
             /// Snapshots of a CGeo file: one, such as 7, an inclusive range, such as 0..39, or every second one of it,
             /// 0..39:2. Targets without animations use the first.
             #[arg(long = "snapshot", value_name = "RANGE")]
-            snapshots: Option<Snapshots>,
+            snapshots: Option<Snapshots> => SNAPSHOTS,
             /// One frame of an IQM animation, counted from 0: moved vertices, without joints.
             #[arg(long, value_name = "N", conflicts_with = "snapshots")]
-            frame: Option<u32>,
+            frame: Option<u32> => CLIPS,
             /// The snapshot or frame nearest to this time.
             #[arg(
                 long = "time",
@@ -247,16 +247,16 @@ options! {
                 conflicts_with_all = ["frame", "snapshots"],
                 value_parser = parse::finite
             )]
-            seconds: Option<f64>,
+            seconds: Option<f64> => MOMENTS,
             /// Select the IQM animation with this name. Without it, a frame or time is of the first.
             #[arg(long, value_name = "NAME")]
-            anim: Option<String>,
+            anim: Option<String> => CLIPS,
             /// Use only every N-th snapshot.
             #[arg(long, value_name = "N")]
-            every: Option<NonZero<usize>>,
+            every: Option<NonZero<usize>> => SNAPSHOTS,
             /// Level of detail of a Second Life asset: finest, high, medium, low, lowest or all.
             #[arg(long, value_name = "LEVEL", default_value_t)]
-            lod: Lods,
+            lod: Lods => LEVELS,
             /// Leave out triangles with two equal corners, which crash some programs, and report their number. USD always lacks
             /// them, unless they are kept.
             #[arg(long)]
@@ -275,7 +275,7 @@ options! {
             up: Option<Axis>,
             /// Snapshots or frames per second, for glTF and USD [default: the rate of the file].
             #[arg(long, value_name = "RATE", value_parser = parse::above_zero)]
-            fps: Option<f64>,
+            fps: Option<f64> => MOMENTS,
             /// The unit, for glTF and USD: mm, cm, m, in, ft, or a number of millimetres [default: the unit of the
             /// file].
             #[arg(long = "unit", value_name = "LENGTH", value_parser = parse::millimeters)]
@@ -284,40 +284,40 @@ options! {
         for GLTF {
             /// In glTF, write the integers of a Second Life asset as stored (KHR_mesh_quantization). Not all programs read them.
             #[arg(long)]
-            quantized: bool,
+            quantized: bool => &[FactKind::Integers],
             /// In glTF, write the joints of a Second Life asset as children of their parents. Otherwise they are siblings.
             #[arg(long)]
-            nest: bool,
+            nest: bool => &[FactKind::SkinJoints],
             /// In glTF, also write the normals of snapshots.
             #[arg(long)]
-            morph_normals: bool,
+            morph_normals: bool => SNAPSHOTS,
             /// In glTF, write all values of morph targets, for programs that cannot read sparse ones.
             #[arg(long)]
-            dense: bool,
+            dense: bool => SNAPSHOTS,
         }
         for WITH_MATERIALS {
             /// Write one material for all material IDs of a CGeo file, and the IDs as an attribute if the format has attributes.
             ///
             /// The attribute is `_MATERIAL_ID` of vertices in glTF, and `primvars:material_id` of triangles in USD.
             #[arg(long)]
-            merge_materials: bool,
+            merge_materials: bool => &[FactKind::MaterialIds],
             /// Write a material for each material ID of a CGeo file. Without this, more than 1,000 IDs become one material.
             #[arg(long, conflicts_with = "merge_materials")]
-            keep_materials: bool,
+            keep_materials: bool => &[FactKind::MaterialIds],
         }
         for WITH_TEXTURES {
             /// Look for the images that the file names below this directory as well, such as the root of a game. Can be given
             /// several times.
             #[arg(long, value_name = "DIR")]
-            textures: Vec<PathBuf>,
+            textures: Vec<PathBuf> => &[FactKind::Materials],
             /// Copy the images into the folder OUTPUT.textures. Otherwise the output refers to the originals.
             #[arg(long)]
-            copy_textures: bool,
+            copy_textures: bool => &[FactKind::Materials],
         }
         for GLTF {
             /// In glTF, put the images into the output.
             #[arg(long, conflicts_with = "copy_textures")]
-            embed_textures: bool,
+            embed_textures: bool => &[FactKind::Materials],
         }
         for USD {
             /// In USD, also write triangles with two equal corners, which crash Blender's import.
@@ -338,6 +338,9 @@ options! {
         /// the animations that are left out because their joints differ.
         #[serde(skip)]
         animations: Vec<(String, Model)>,
+        /// `true` if an option that has no effect on the file is an error: for one file. Otherwise the report lists such options.
+        #[serde(skip)]
+        refuses_without_effect: bool,
     }
 }
 
@@ -368,7 +371,7 @@ impl Job<'_> {
             options.frame = Some(PosedFrame::of_model(model.clone(), index));
         }
         let scene = self.budget.scene(file, &options, self.target.name())?;
-        remarks::report_all(scene.remarks(), outcome);
+        remarks::report_all(scene.remarks(), &mut outcome.report);
         Ok(scene)
     }
 
@@ -424,15 +427,13 @@ impl Convert {
     ///
     /// # Errors
     ///
-    /// Returns [`NotHeld`](Error::NotHeld) if the options look for images that are not put into the output.
+    /// Returns [`NeedsFolder`](Error::NeedsFolder) if the options look for images that are not put into the output.
     pub fn check_stream(&self) -> Result<()> {
         if !self.copy_textures && (self.textures.is_empty() || self.embed_textures) {
             return Ok(());
         }
-        let what = "an output without a folder cannot refer to images; `embed_textures` puts them into glTF";
-        Err(Error::NotHeld {
+        Err(Error::NeedsFolder {
             target: self.target.name(),
-            what: what.to_owned(),
         })
     }
 

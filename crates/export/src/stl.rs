@@ -2,20 +2,21 @@
 
 use std::io::Write;
 
-use meshmap::{MeshView, Semantic};
 use meshmap_outputs::Place;
-use meshmap_scene::Parts;
 use meshmap_scene::vector::{face_normal, unit_of_f64};
+use meshmap_scene::{FactKind, Parts};
 
 use crate::assume;
 use crate::error::{Error, Result};
+use crate::ledger::Decision;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::read;
+use crate::report::Change;
 
 pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let job = plan.job;
-    let all = plan.vertices(Parts::POSITIONS | Parts::TRIANGLES, outcome)?;
+    let all = plan.vertices(Parts::POSITIONS | Parts::TRIANGLES)?;
     let count: usize = all.iter().map(|buffer| plan.triangle_count(buffer)).sum();
     let count = u32::try_from(count).map_err(|_| Error::NotHeld {
         target: "stl",
@@ -47,11 +48,6 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
         let _scope = job.budget.scope();
         let mut positions = Vec::new();
         if let Some(stream) = buffer.positions() {
-            for info in stream.view().map_or(&[][..], MeshView::attributes) {
-                if info.semantic != Semantic::Position {
-                    outcome.leave_out(info.semantic.to_string());
-                }
-            }
             positions = read::positions(stream, plan, outcome)?;
         }
         plan.count_degenerate(buffer, outcome);
@@ -75,4 +71,52 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
     }
     plan.check_written(outcome)?;
     plan.images.finish(vec![output], job, outcome)
+}
+
+/// The decision about a kind of data in STL.
+pub(crate) fn decide(kind: FactKind) -> Decision {
+    match kind {
+        FactKind::Shapes | FactKind::Integers | FactKind::Snapshots => Decision::Keeps,
+        FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
+        FactKind::Levels => Decision::Changes(Change::LevelsOverlap),
+        FactKind::Names
+        | FactKind::Normals
+        | FactKind::Tangents
+        | FactKind::TexCoords
+        | FactKind::FurtherTexCoords
+        | FactKind::ThirdTexCoords
+        | FactKind::TexCoordNames
+        | FactKind::Colors
+        | FactKind::Opacity
+        | FactKind::FurtherColors
+        | FactKind::Influences
+        | FactKind::FurtherInfluences
+        | FactKind::CustomAttributes
+        | FactKind::CustomData
+        | FactKind::MaterialIds
+        | FactKind::EdgeVisibility
+        | FactKind::Materials
+        | FactKind::Images
+        | FactKind::FurtherImages
+        | FactKind::OtherLevels
+        | FactKind::OtherSnapshots
+        | FactKind::StartTime
+        | FactKind::Samples
+        | FactKind::Joints
+        | FactKind::SkinJoints
+        | FactKind::JointOffsets
+        | FactKind::PelvisOffset
+        | FactKind::LockedScales
+        | FactKind::Clips
+        | FactKind::OtherClips
+        | FactKind::LoopFlags
+        | FactKind::Events
+        | FactKind::FrameBounds
+        | FactKind::Hulls
+        | FactKind::PhysicsMeshes
+        | FactKind::Unit
+        | FactKind::Comments
+        | FactKind::Metadata
+        | FactKind::Extensions => Decision::Drops,
+    }
 }

@@ -10,6 +10,7 @@ use meshmap::texture_paths;
 use meshmap_outputs::{Known, Place, Record, RecordedPath, Stamp, check_names, open_regular};
 
 use crate::looked_for::{Found, Textures};
+use crate::report::ImageProblem;
 use crate::settings::Target;
 
 /// The largest image that is used, in bytes.
@@ -88,36 +89,30 @@ pub(crate) struct Image {
     pub(crate) stamp: Stamp,
 }
 
-/// The image below the folders that a name in a file means: the best path that is in one of them. `Err` says why what was found cannot be used; it is empty
-/// if nothing was found.
+/// The image below the folders that a name in a file means: the best path that is in one of them. `Err` says why what was found cannot be
+/// used; without a reason, nothing was found.
 pub(crate) fn find(
     name: &str,
     folders: &[impl AsRef<Path>],
     target: Target,
-) -> Result<Image, String> {
-    let mut why = String::new();
+) -> Result<Image, Option<ImageProblem>> {
+    let mut problem = None;
     let roots: Vec<PathBuf> = folders
         .iter()
         .filter_map(|folder| fs::canonicalize(or_current(folder.as_ref())).ok())
         .collect();
     for path in texture_paths(name) {
         for root in &roots {
-            match image(root, &path) {
-                Ok(image) if image.kind.is_held_by(target) => return Ok(image),
-                Ok(_) if why.is_empty() => {
-                    why = format!(
-                        "{path} is an image that programs do not read in {} files",
-                        target.name()
-                    );
-                }
-                Err(problem) if why.is_empty() && !problem.is_empty() => {
-                    why = format!("{path} {problem}")
-                }
-                Ok(_) | Err(_) => {}
-            }
+            let found = match image(root, &path) {
+                Ok(Some(image)) if image.kind.is_held_by(target) => return Ok(image),
+                Ok(Some(_)) => ImageProblem::NotRead,
+                Ok(None) => continue,
+                Err(problem) => problem,
+            };
+            problem = problem.or(Some(found));
         }
     }
-    Err(why)
+    Err(problem)
 }
 
 /// The image that a name in a mesh file means, below the first of these folders that has it, as `convert` finds it: a regular
@@ -130,40 +125,36 @@ pub fn find_texture(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
         .map(|image| image.path)
 }
 
-/// The image at a relative path; an empty error if the file does not exist.
-fn image(root: &Path, path: &str) -> Result<Image, String> {
-    let absent = |_| String::new();
-    let path = path
-        .split('/')
-        .fold(root.to_owned(), |path, part| path.join(part));
-    check_names(&path).map_err(absent)?;
-    // The folders on the way may be links.
-    let folder = path
-        .parent()
-        .map(fs::canonicalize)
-        .transpose()
-        .map_err(absent)?
-        .unwrap_or_default();
-    let path = folder.join(path.file_name().unwrap_or_default());
-    fs::symlink_metadata(&path).map_err(absent)?;
+/// The image at a relative path; `None` if the file does not exist.
+fn image(root: &Path, path: &str) -> Result<Option<Image>, ImageProblem> {
+    let Some((folder, path)) = locate(root, path) else {
+        return Ok(None);
+    };
     if !folder.starts_with(root) {
-        return Err("is outside of its folder".to_owned());
+        return Err(ImageProblem::Outside);
     }
-    let problem = |error: std::io::Error| format!("cannot be used: {error}");
-    let file = open_regular(&path).map_err(problem)?;
+    let file = open_regular(&path).map_err(|_| ImageProblem::NotReadable)?;
     let mut head = Vec::new();
     file.take(HEAD as u64)
         .read_to_end(&mut head)
-        .map_err(problem)?;
-    let kind = Kind::of(&head).ok_or("is not an image of a known kind")?;
-    let stamp = Stamp::of_path(&path).ok_or("has no time of its last change")?;
+        .map_err(|_| ImageProblem::NotReadable)?;
+    let kind = Kind::of(&head).ok_or(ImageProblem::UnknownKind)?;
+    let stamp = Stamp::of_path(&path).ok_or(ImageProblem::NotReadable)?;
     if stamp.bytes > LARGEST {
-        return Err(format!(
-            "has {} bytes, where {LARGEST} are the most",
-            stamp.bytes
-        ));
+        return Err(ImageProblem::TooLarge);
     }
-    Ok(Image { path, kind, stamp })
+    Ok(Some(Image { path, kind, stamp }))
+}
+
+/// The folder of a file at a relative path, without links on the way, and the file in it; `None` if it does not exist.
+fn locate(root: &Path, path: &str) -> Option<(PathBuf, PathBuf)> {
+    let parts = path.split('/');
+    let path = parts.fold(root.to_owned(), |path, part| path.join(part));
+    check_names(&path).ok()?;
+    let folder = fs::canonicalize(path.parent()?).ok()?;
+    let path = folder.join(path.file_name()?);
+    fs::symlink_metadata(&path).ok()?;
+    Some((folder, path))
 }
 
 /// The record of an output that was made with this fingerprint, if it has not changed since then, nor have the images that it refers to.
@@ -194,20 +185,6 @@ impl Textures {
                 image.map(|image| (RecordedPath::of(&image.path), image.stamp)) == seen
             })
     }
-}
-
-/// Returns `true` for names with the ending of an image, whether programs read it or not.
-#[must_use]
-pub fn is_image(name: &str) -> bool {
-    const IMAGES: [&str; 10] = [
-        "png", "jpg", "jpeg", "tga", "bmp", "webp", "dds", "tif", "tiff", "gif",
-    ];
-    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
-    ending.is_some_and(|ending| {
-        IMAGES
-            .iter()
-            .any(|image| image.eq_ignore_ascii_case(ending))
-    })
 }
 
 /// A folder without links on the way.

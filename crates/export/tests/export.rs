@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use meshmap::cgeo::Parts;
 use meshmap::{Format, MeshFile, Scratch};
 use meshmap_check::check_file;
-use meshmap_export::{Convert, Error, Outcome, Target, Turn};
+use meshmap_export::{Change, Convert, Error, FactKind, Outcome, Target, Turn, Why};
 use meshmap_testing::{data, open, test_files};
 
 fn convert(target: Target, file: &Path, folder: &Path) -> Result<(PathBuf, Outcome), Error> {
@@ -377,36 +377,31 @@ fn colours_have_the_names_that_programs_read() {
 #[test]
 fn targets_without_joints_report_the_skeleton_and_the_animations() {
     let folder = tempfile::tempdir().unwrap();
-    let left_out = |file: &MeshFile, target: Target| {
+    let write = |file: &MeshFile, target: Target| {
         let path = folder.path().join("out").with_extension(target.name());
-        Convert::new(target)
-            .write_file(file, path)
-            .unwrap()
-            .left_out
+        Convert::new(target).write_file(file, path).unwrap().report
     };
     let animated = valid("iqm", "skin_multi_anim.iqm");
     let skinned = valid("slmesh", "ours_skin_a.slmesh");
     for target in [Target::Obj, Target::Ply, Target::Stl, Target::Usdc] {
-        let lines = left_out(&animated, target);
-        for part in ["the skeleton (5 joints)", "the animations (4)"] {
-            assert!(lines.iter().any(|line| line == part), "{target}: {lines:?}");
-        }
-        assert!(
-            !lines.iter().any(|line| line.contains("loop")),
-            "{target}: {lines:?}"
-        );
-        let lines = left_out(&skinned, target);
-        assert!(
-            lines.iter().any(|line| line.starts_with("the skin (")),
-            "{target}: {lines:?}"
-        );
+        let report = write(&animated, target);
+        let count = |kind| {
+            let entries = report.left_out.iter();
+            let mut entries = entries.filter(|entry| entry.what.kind == kind);
+            entries.next().map(|entry| entry.count)
+        };
+        assert_eq!(count(FactKind::Joints), Some(5), "{target}: {report:?}");
+        assert_eq!(count(FactKind::Clips), Some(4), "{target}: {report:?}");
+        assert!(!report.lacks(FactKind::SkinJoints), "{target}: {report:?}");
+        let report = write(&skinned, target);
+        assert!(report.lacks(FactKind::SkinJoints), "{target}: {report:?}");
     }
     for target in [Target::Glb, Target::Gltf] {
         for file in [&animated, &skinned] {
-            let lines = left_out(file, target);
-            let is_part =
-                |line: &String| line.starts_with("the sk") || line.starts_with("the animations");
-            assert!(!lines.iter().any(is_part), "{target}: {lines:?}");
+            let report = write(file, target);
+            for kind in [FactKind::Joints, FactKind::SkinJoints, FactKind::Clips] {
+                assert!(!report.lacks(kind), "{target}: {report:?}");
+            }
         }
     }
 }
@@ -428,12 +423,14 @@ fn targets_with_animations_report_their_loop_flags() {
         assert!(looping > 0, "{name}");
         for target in targets {
             let path = folder.path().join("out").with_extension(target.name());
-            let lines = Convert::new(*target)
+            let report = Convert::new(*target)
                 .write_file(&file, path)
                 .unwrap()
-                .left_out;
-            let line = format!("the loop flags of animations ({looping})");
-            assert!(lines.contains(&line), "{name} as {target}: {lines:?}");
+                .report;
+            let mut entries = report.left_out.iter();
+            let entry = entries.find(|entry| entry.what.kind == FactKind::LoopFlags);
+            let count = entry.map(|entry| entry.count);
+            assert_eq!(count, Some(looping as u64), "{name} as {target}");
         }
     }
 }
@@ -469,34 +466,25 @@ fn attributes_that_are_not_finite_are_left_out_and_positions_are_refused() {
                 [""; 0],
                 "{target:?}"
             );
-            // PLY has one list of vertices, so that all meshes lose it.
-            let what = if target == Target::Ply {
-                name.to_owned()
-            } else {
-                format!("meshes[1].{name}")
-            };
-            let line = format!("{what}, because meshes[1].{name}[0] is NaN");
+            let element = format!("meshes[1].{name}[0] is NaN");
+            let is_reported = outcome
+                .report
+                .left_out
+                .iter()
+                .any(|entry| entry.what.why == Why::NotFinite && entry.first == [&*element]);
             let is_held = match target {
                 Target::Stl => false,
                 Target::Obj => name != "tangent",
                 _ => true,
             };
-            assert_eq!(
-                outcome.left_out.contains(&line),
-                is_held,
-                "{target:?}: {:?}",
-                outcome.left_out
-            );
+            assert_eq!(is_reported, is_held, "{target:?}: {:?}", outcome.report);
             let zero = Convert {
                 zero_non_finite: true,
                 ..Convert::new(target)
             }
             .write_file(&file, path(target));
-            let changed = zero
-                .unwrap()
-                .changed
-                .contains_key("NaN and infinite numbers, replaced by 0");
-            assert_eq!(changed, is_held, "{target:?}");
+            let zeroed = zero.unwrap().report.count_of(Change::NonFiniteZeroed);
+            assert_eq!(zeroed > 0, is_held, "{target:?}");
         }
         let (_, rendered) = meshmap_export::Render {
             size: Some([16, 16]),
@@ -504,13 +492,7 @@ fn attributes_that_are_not_finite_are_left_out_and_positions_are_refused() {
         }
         .picture(&file)
         .unwrap();
-        assert_eq!(
-            rendered
-                .notes
-                .iter()
-                .any(|note| note.contains("normal[0] is NaN")),
-            name == "normal"
-        );
+        assert_eq!(rendered.report.lacks(FactKind::Normals), name == "normal");
     }
     let mut bytes = clean;
     bytes[ranges[0]..][..4].copy_from_slice(&f32::NAN.to_le_bytes());
@@ -548,15 +530,14 @@ fn attributes_that_are_not_finite_are_left_out_and_positions_are_refused() {
             [""; 0],
             "{target:?}"
         );
-        for name in [
-            "snapshots[0].normals, because",
-            "snapshots[0].map_channels[0], because",
-        ] {
-            assert!(
-                outcome.left_out.iter().any(|line| line.starts_with(name)),
-                "{target:?}: {outcome:?}"
-            );
-        }
+        let left_out = outcome.report.left_out.iter();
+        let unusable = left_out.filter(|entry| entry.what.why == Why::NotFinite);
+        let kinds: Vec<FactKind> = unusable.map(|entry| entry.what.kind).collect();
+        assert_eq!(
+            kinds,
+            [FactKind::Normals, FactKind::TexCoords],
+            "{target:?}"
+        );
     }
 }
 
@@ -627,12 +608,8 @@ fn the_bind_shape_of_a_second_life_mesh_reaches_every_target() {
     let outcome = Convert::new(Target::Obj)
         .write_file(&file, folder.path().join("out.obj"))
         .unwrap();
-    assert!(
-        outcome
-            .changed
-            .contains_key("vertices, now in the bind shape of the skin"),
-        "{outcome:?}"
-    );
+    let moved = outcome.report.count_of(Change::BindShapeApplied);
+    assert!(moved > 0, "{outcome:?}");
 }
 
 /// Programs transform normals by the matrices of a skin as they are, so that these have no scales of three sizes.
@@ -726,12 +703,7 @@ fn vertices_without_weights_follow_a_joint_that_rests() {
     let path = folder.path().join("out.glb");
     let file = regression("iqm", "vertices_without_weights.iqm");
     let outcome = Convert::new(Target::Glb).write_file(&file, &path).unwrap();
-    assert_eq!(
-        outcome
-            .changed
-            .get("vertices without weights, now on the joint meshmap_rest"),
-        Some(&12)
-    );
+    assert_eq!(outcome.report.count_of(Change::VerticesResting), 12);
     assert_eq!(
         check_file(&Convert::new(Target::Glb), &file, &path)
             .unwrap()
@@ -799,12 +771,8 @@ fn joints_of_second_life_that_are_not_there_are_the_last_joint() {
     let file = open::file(bytes);
     let (path, convert) = (folder.path().join("out.glb"), Convert::new(Target::Glb));
     let outcome = convert.write_file(&file, &path).unwrap();
-    assert!(
-        outcome
-            .changed
-            .contains_key("joints that are not there, now the last joint"),
-        "{outcome:?}"
-    );
+    let clamped = outcome.report.count_of(Change::WeightsClamped);
+    assert!(clamped > 0, "{outcome:?}");
     assert_eq!(check_file(&convert, &file, &path).unwrap().differs, [""; 0]);
     let glb = Glb::open(&path);
     let primitive = glb
@@ -835,13 +803,7 @@ fn clips_have_keys_for_everything_that_moves_in_one_of_them() {
     let (path, convert) = (folder.path().join("out.glb"), Convert::new(Target::Glb));
     let clips = |file: &MeshFile, convert: &Convert| -> Vec<(String, Channels)> {
         let outcome = convert.write_file(file, &path).unwrap();
-        let is_loss =
-            |line: &String| line.contains("animation") && !line.starts_with("the loop flags");
-        assert!(
-            !outcome.left_out.iter().any(is_loss),
-            "{:?}",
-            outcome.left_out
-        );
+        assert!(!outcome.report.lacks(FactKind::Clips), "{outcome:?}");
         assert_eq!(check_file(convert, file, &path).unwrap().differs, [""; 0]);
         let channel = |channel: gltf::animation::Channel<'_>| {
             let property = format!("{:?}", channel.target().property());
@@ -1010,13 +972,7 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
         .write_file(&file, folder.path().join("out.stl"))
         .unwrap();
     let unit = file.as_cgeo().unwrap().unit_length();
-    assert_eq!(
-        outcome
-            .left_out
-            .iter()
-            .any(|line| line.starts_with("the unit")),
-        unit.is_some()
-    );
+    assert_eq!(outcome.report.lacks(FactKind::Unit), unit.is_some());
 }
 
 #[test]
@@ -1046,20 +1002,14 @@ fn the_unit_of_a_file_reaches_each_target_that_has_one_and_a_comment_of_the_othe
                         .contains(&"the unit: all 1 equal bit for bit".to_owned()),
                     "{target}"
                 );
-                assert!(
-                    !outcome.left_out.iter().any(|line| line.contains("unit")),
-                    "{target}"
-                );
+                assert!(!outcome.report.lacks(FactKind::Unit), "{target}");
                 continue;
             }
             _ => panic!("{target} is new"),
         };
         assert!(comment, "{target}");
-        assert!(
-            outcome
-                .left_out
-                .contains(&"the unit, 10 mm, except in a comment".to_owned()),
-            "{target}"
-        );
+        let mut entries = outcome.report.left_out.iter();
+        let unit = entries.find(|entry| entry.what.kind == FactKind::Unit);
+        assert_eq!(unit.unwrap().first, ["10 mm"], "{target}");
     }
 }

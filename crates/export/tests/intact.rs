@@ -7,7 +7,7 @@ use std::path::Path;
 use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning};
 use meshmap::{Codec, Format, MeshFile, Semantic};
 use meshmap_check::check_file;
-use meshmap_export::{Convert, Error, Outcome, Render, Target};
+use meshmap_export::{Change, Convert, Error, FactKind, Outcome, Render, Target};
 use meshmap_testing::data;
 use meshmap_testing::fixtures::{cgeo, iqm, openctm, tmf};
 use meshmap_testing::open;
@@ -24,7 +24,7 @@ fn write(file: &MeshFile, convert: &Convert, path: &Path) -> Outcome {
     outcome
 }
 
-const DROPPED: &str = "triangles with two equal corners, dropped";
+const DROPPED: Change = Change::DegenerateDropped;
 
 #[test]
 fn degenerate_triangles_are_counted_or_dropped() {
@@ -53,8 +53,8 @@ fn degenerate_triangles_are_counted_or_dropped() {
             if keep_degenerate {
                 let usual = Convert::new(target);
                 assert_eq!(
-                    write(&file, &usual, &path).changed.get(DROPPED),
-                    Some(&all.degenerate).filter(|count| **count > 0)
+                    write(&file, &usual, &path).report.count_of(DROPPED),
+                    all.degenerate
                 );
                 assert_eq!(check_file(&usual, &file, &path).unwrap().differs, [""; 0]);
             }
@@ -67,7 +67,7 @@ fn degenerate_triangles_are_counted_or_dropped() {
                 kept => kept.unwrap(),
             };
             assert_eq!(check_file(&convert, &file, &path).unwrap().differs, [""; 0]);
-            let dropped = kept.changed.get(DROPPED).copied().unwrap_or_default();
+            let dropped = kept.report.count_of(DROPPED);
             assert_eq!(
                 (kept.degenerate, dropped),
                 (0, all.degenerate),
@@ -103,9 +103,8 @@ fn merged_materials_are_one_and_an_attribute() {
             },
             &path,
         );
-        let is_left_out = outcome.left_out.iter().any(|line| line == "material IDs");
         assert_eq!(
-            is_left_out,
+            outcome.report.lacks(FactKind::MaterialIds),
             matches!(target, Target::Obj | Target::Pc2),
             "{}",
             target.name()
@@ -142,11 +141,9 @@ fn files_without_triangles_have_joints_or_are_nothing_to_convert() {
                 {
                     let counts = (outcome.joints, outcome.animations, outcome.vertices);
                     assert_eq!(counts, (joints, animations, 0));
-                    let lost = outcome
-                        .left_out
-                        .iter()
-                        .find(|line| !line.starts_with("the loop flags"));
-                    assert_eq!(lost, None);
+                    for kind in [FactKind::Joints, FactKind::Clips] {
+                        assert!(!outcome.report.lacks(kind), "{kind}");
+                    }
                     assert_eq!(
                         check_file(&Convert::new(target), &file, &path)
                             .unwrap()
@@ -200,21 +197,10 @@ fn a_joint_that_is_not_there_costs_the_weights_only() {
     bytes[at..at + stored.len()].fill(250);
     let path = folder.path().join("out.gltf");
     let outcome = write(&of_bytes(bytes), &Convert::new(Target::Gltf), &path);
-    let left_out = outcome
-        .changed
-        .get("weights of joints that are not there, left out");
-    assert!(
-        left_out.is_some_and(|count| *count >= 30),
-        "{:?}",
-        outcome.changed
-    );
+    let report = &outcome.report;
+    assert!(report.count_of(Change::WeightsBeyond) >= 30, "{report:?}");
     // No vertex has another joint.
-    assert_eq!(
-        outcome
-            .changed
-            .get("vertices without weights, now on the joint meshmap_rest"),
-        Some(&30)
-    );
+    assert_eq!(report.count_of(Change::VerticesResting), 30);
 }
 
 /// The check computes the places of joints from the poses and their own parents.
@@ -236,11 +222,7 @@ fn poses_with_other_parents_than_the_joints_are_converted() {
         &Convert::new(Target::Glb),
         &folder.path().join("out.glb"),
     );
-    assert!(
-        outcome
-            .changed
-            .contains_key("poses, now relative to the parents of the joints")
-    );
+    assert!(outcome.report.count_of(Change::PosesRebased) > 0);
     assert!(outcome.animations > 0);
     write(
         &file,
@@ -355,19 +337,15 @@ fn more_than_a_thousand_materials_are_merged_unless_they_are_kept() {
                 Vec::<String>::new(),
                 "{target}"
             );
-            outcome
-                .changed
-                .iter()
-                .find(|(what, _)| what.starts_with("material IDs"))
-                .map(|(_, count)| *count)
+            outcome.report.count_of(Change::MaterialsMerged)
         };
         let has_materials = !matches!(target, Target::Ply | Target::Stl);
         assert_eq!(
             merged(&many, &Convert::new(target)),
-            has_materials.then_some(1001),
+            if has_materials { 1001 } else { 0 },
             "{target}"
         );
-        assert_eq!(merged(&some, &Convert::new(target)), None, "{target}");
+        assert_eq!(merged(&some, &Convert::new(target)), 0, "{target}");
         if has_materials {
             assert_eq!(
                 merged(
@@ -377,7 +355,7 @@ fn more_than_a_thousand_materials_are_merged_unless_they_are_kept() {
                         ..Convert::new(target)
                     }
                 ),
-                None,
+                0,
                 "{target}"
             );
         }
@@ -516,8 +494,8 @@ fn clouds_are_points_in_every_target_that_has_them() {
             "{target}"
         );
         assert_eq!(
-            outcome.changed.get(DROPPED),
-            (triangles > 0).then_some(&1),
+            outcome.report.count_of(DROPPED),
+            u64::from(triangles > 0),
             "{target}"
         );
         let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
@@ -579,12 +557,8 @@ fn snapshots_without_triangles_are_points() {
             outcome.snapshots,
         );
         assert_eq!(counts, (33, 33, 0, snapshots), "{target}");
-        let others = "normals and texture coordinates, which only triangles refer to";
-        assert!(
-            outcome.left_out.iter().any(|line| line == others),
-            "{target}: {:?}",
-            outcome.left_out
-        );
+        let report = &outcome.report;
+        assert!(report.lacks(FactKind::TexCoords), "{target}: {report:?}");
         let is_point_cache = target == Target::Pc2;
         let text = fs::read(if is_point_cache {
             path.with_extension("obj")
@@ -650,7 +624,8 @@ fn vertices_are_points_if_all_triangles_are_dropped() {
             (outcome.points, outcome.triangles),
             (points, if points > 0 { 0 } else { 2 })
         );
-        assert_eq!(outcome.changed.get(DROPPED), (points > 0).then_some(&2));
+        let dropped = if points > 0 { 2 } else { 0 };
+        assert_eq!(outcome.report.count_of(DROPPED), dropped);
     }
     let mut mesh = cgeo::Mesh::sheet(2, 1, 0.0);
     mesh.triangles = vec![[[0, 1, 1]; 2]];
@@ -666,7 +641,7 @@ fn vertices_are_points_if_all_triangles_are_dropped() {
             (outcome.points, outcome.triangles, outcome.snapshots),
             (4, 0, u64::from(target != Target::Obj))
         );
-        assert_eq!(outcome.changed.get(DROPPED), Some(&1), "{target}");
+        assert_eq!(outcome.report.count_of(DROPPED), 1, "{target}");
     }
 }
 

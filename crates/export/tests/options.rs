@@ -9,7 +9,7 @@ use meshmap::cgeo::{Dialect, SizeMeaning};
 use meshmap::iqm::{Model, Trs};
 use meshmap::{Codec, MeshFile, Options, Semantic, Source};
 use meshmap_check::check_file;
-use meshmap_export::{Convert, Error, Lods, Outcome, Target};
+use meshmap_export::{Change, Convert, Error, FactKind, Lods, Outcome, Target};
 use meshmap_testing::fixtures::{cgeo, tmf};
 use meshmap_testing::open;
 use meshmap_testing::{Recorder, data};
@@ -136,14 +136,7 @@ fn all_levels_of_detail_stand_beside_the_finest() {
         .find(|node| node["name"] == "meshmap_root")
         .unwrap();
     assert_eq!(root["children"], serde_json::json!([finest]));
-    assert!(
-        !outcome
-            .left_out
-            .iter()
-            .any(|what| what.contains("level of detail")),
-        "{:?}",
-        outcome.left_out
-    );
+    assert!(!outcome.report.lacks(FactKind::OtherLevels), "{outcome:?}");
 }
 
 #[test]
@@ -160,14 +153,9 @@ fn one_level_of_detail_can_be_chosen() {
             },
             folder.path(),
         );
-        assert_eq!(
-            outcome
-                .left_out
-                .iter()
-                .filter(|what| what.contains("level of detail"))
-                .count(),
-            3
-        );
+        let mut entries = outcome.report.left_out.iter();
+        let levels = entries.find(|entry| entry.what.kind == FactKind::OtherLevels);
+        assert_eq!(levels.unwrap().count, 3);
         counts.push(outcome.triangles);
     }
     assert!(
@@ -188,12 +176,7 @@ fn quantized_positions_are_the_integers_of_the_file() {
         },
         folder.path(),
     );
-    assert!(
-        outcome
-            .notes
-            .iter()
-            .any(|note| note.starts_with("meshes with joints have positions as floats"))
-    );
+    assert!(outcome.report.count_of(Change::FloatsForSkin) > 0);
     let accessor =
         &json["accessors"][index(&json["meshes"][0]["primitives"][0]["attributes"]["POSITION"])];
     assert_eq!(accessor["componentType"], 5126);
@@ -238,14 +221,7 @@ fn quantized_positions_are_the_integers_of_the_file() {
                 assert_eq!(element[..6], *stored.map(u16::to_le_bytes).as_flattened());
             }
         }
-        assert!(
-            outcome
-                .changed
-                .keys()
-                .any(|what| what.contains("scale of their node")),
-            "{:?}",
-            outcome.changed
-        );
+        assert!(outcome.report.count_of(Change::NormalsTurned) > 0);
     }
 }
 
@@ -357,19 +333,8 @@ fn normals_of_snapshots_are_targets_where_that_is_asked_for() {
     {
         assert!(target["NORMAL"].is_u64() && target["POSITION"].is_u64());
     }
-    assert!(
-        outcome
-            .left_out
-            .iter()
-            .all(|what| !what.contains("normals")),
-        "{:?}",
-        outcome.left_out
-    );
-    assert!(
-        outcome
-            .changed
-            .contains_key("normals of morph targets, now differences")
-    );
+    assert!(!outcome.report.lacks(FactKind::Normals), "{outcome:?}");
+    assert!(outcome.report.count_of(Change::NormalDifferences) > 0);
 }
 
 #[test]
@@ -472,11 +437,7 @@ fn animations_of_another_file_join_where_the_joints_are_the_same() {
     let outcome = ply
         .write_file(&file, folder.path().join("out.ply"))
         .unwrap();
-    assert!(
-        outcome
-            .left_out
-            .contains(&"the animations of other files".to_owned())
-    );
+    assert!(outcome.report.lacks(FactKind::Clips));
 }
 
 /// A check that could not fail would be none: each byte of the numbers that is turned over is found.
@@ -568,25 +529,9 @@ fn a_frame_is_written_as_the_library_moves_it() {
             ..Convert::new(target)
         };
         let outcome = still.write_file(&file, &path).unwrap();
-        assert!(
-            outcome
-                .left_out
-                .iter()
-                .any(|what| what == "the skeleton (5 joints)"),
-            "{outcome:?}"
-        );
-        assert!(
-            outcome
-                .left_out
-                .iter()
-                .any(|what| what.starts_with("the animations (")),
-            "{outcome:?}"
-        );
-        assert!(
-            outcome.notes.iter().any(|note| note.contains("frame 3")),
-            "{:?}",
-            outcome.notes
-        );
+        assert!(outcome.report.lacks(FactKind::Joints), "{outcome:?}");
+        assert!(outcome.report.lacks(FactKind::Clips), "{outcome:?}");
+        assert!(outcome.moment.contains("frame 3"), "{outcome:?}");
         let checked = check_file(&still, &file, &path).unwrap();
         assert_eq!(checked.differs, [""; 0], "{target:?}");
         // Another frame is another mesh, which the check sees.
@@ -651,14 +596,8 @@ fn a_frame_is_written_as_the_library_moves_it() {
     };
     let path = folder.path().join("time.ply");
     let outcome = still.write_file(&file, &path).unwrap();
-    assert!(
-        outcome
-            .notes
-            .iter()
-            .any(|note| note.contains(&format!("{anim} frame 0"))),
-        "{:?}",
-        outcome.notes
-    );
+    let moment = format!("{anim} frame 0");
+    assert!(outcome.moment.contains(&moment), "{outcome:?}");
     assert_eq!(check_file(&still, &file, &path).unwrap().differs, [""; 0]);
 }
 
@@ -838,11 +777,7 @@ fn a_time_of_a_proxy_is_the_nearest_snapshot() {
         }
         .write_file(&file, &by_time)
         .unwrap();
-        assert!(
-            outcome.notes.iter().any(|note| note.contains("snapshot 2")),
-            "{:?}",
-            outcome.notes
-        );
+        assert!(outcome.moment.contains("snapshot 2"), "{outcome:?}");
         let number = Convert {
             snapshots: Some((2..=2).into()),
             ..Convert::new(target)

@@ -129,6 +129,11 @@ fn number_of(kind: std::io::ErrorKind) -> Option<i32> {
     }
 }
 
+/// An option as an argument of a function, such as `flip=`.
+pub(crate) fn argument(option: &str) -> String {
+    format!("{option}=")
+}
+
 /// Errors of what writes files.
 pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyErr {
     match error {
@@ -148,7 +153,9 @@ pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyE
                 None => PyOSError::new_err(error.to_string()),
             }
         }
-        meshmap_export::Error::Unused { .. } => PyValueError::new_err(error.to_string()),
+        meshmap_export::Error::Unused { .. } | meshmap_export::Error::WithoutEffect { .. } => {
+            PyValueError::new_err(error.words(&argument))
+        }
         meshmap_export::Error::NonFinite { address, value } => {
             let message =
                 format!("{address} is {value}; zero_non_finite=True writes 0 in its place");
@@ -180,6 +187,6 @@ pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyE
                 "nothing to convert: the file has no vertices".to_owned(),
             )
         }
-        _ => refuse(py, "not_held", error.to_string()),
+        _ => refuse(py, "not_held", error.words(&argument)),
     }
 }

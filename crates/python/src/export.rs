@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use meshmap::MeshFile;
 use meshmap_catalog::text;
-use meshmap_export::{Convert, Outcome, Render, Target};
+use meshmap_export::{Convert, Entry, Outcome, Render, Report, Say, Target};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PySequence, PySlice, PyTuple};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::buffer;
 use crate::call::call;
-use crate::error::raise_export;
+use crate::error::{argument, raise_export};
 use crate::file::File;
 use crate::living::Handle;
 
@@ -218,8 +218,10 @@ fn read_options<T: DeserializeOwned>(
 /// Returns:
 ///     A dict. `files` lists the outputs. `vertices`, `points` (of clouds), `joints` (of files without meshes), `triangles`,
 ///     `degenerate` (triangles with two equal corners), `snapshots` and `animations` are counts. `textures` has the paths of images by
-///     the names in the file. `left_out` lists data that was not written, `changed` counts changed numbers by reason, and `notes`
-///     lists assumptions.
+///     the names in the file. `moment` is the frame or snapshot, if one was asked for. `left_out` lists data that was not written,
+///     `changed` numbers and parts in another form, `assumed` properties that the file does not store, and `warnings` possible
+///     problems: dicts of `kind` (a name that stays), `count`, `first` (addresses or names of the first four) and `text`; in
+///     `left_out` also `why`, and in `warnings` the `option` that has no effect.
 #[pyfunction]
 #[pyo3(
     signature = (source, output, *, to=None, **options),
@@ -250,13 +252,14 @@ pub(crate) fn convert<'py>(
     let target = target_of(to, &shown)?;
     let convert = Convert {
         target,
+        refuses_without_effect: true,
         ..options_of(options)?
     };
     let (file, handle, name, folder) = file_of(py, source)?;
     if write.is_some() {
         convert
             .check_stream()
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+            .map_err(|error| PyValueError::new_err(error.words(&argument)))?;
     }
     // A file object has no place from which paths could lead to images.
     let folder = folder.filter(|_| write.is_none() || convert.embed_textures);
@@ -299,10 +302,42 @@ pub(crate) fn dict_of(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, Py
         textures.set_item(name, file)?;
     }
     dict.set_item("textures", textures)?;
-    dict.set_item("left_out", outcome.left_out)?;
-    dict.set_item("changed", outcome.changed)?;
-    dict.set_item("notes", outcome.notes)?;
+    dict.set_item("moment", outcome.moment)?;
+    add_report(&dict, &outcome.report)?;
     Ok(dict)
+}
+
+/// Adds what differs from the file: a list of dicts for each group.
+fn add_report(dict: &Bound<'_, PyDict>, report: &Report) -> PyResult<()> {
+    let py = dict.py();
+    let left_out = entries_of(py, &report.left_out)?;
+    for (item, entry) in left_out.iter().zip(&report.left_out) {
+        item.set_item("why", entry.what.why.name())?;
+    }
+    dict.set_item("left_out", left_out)?;
+    dict.set_item("changed", entries_of(py, &report.changed)?)?;
+    dict.set_item("assumed", entries_of(py, &report.assumed)?)?;
+    let warnings = entries_of(py, &report.warnings)?;
+    for (item, entry) in warnings.iter().zip(&report.warnings) {
+        item.set_item("option", entry.what.option())?;
+    }
+    dict.set_item("warnings", warnings)
+}
+
+fn entries_of<'py, T: Say>(
+    py: Python<'py>,
+    entries: &[Entry<T>],
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let mut dicts = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let dict = PyDict::new(py);
+        dict.set_item("kind", entry.what.name())?;
+        dict.set_item("count", entry.count)?;
+        dict.set_item("first", &entry.first)?;
+        dict.set_item("text", entry.line(&argument))?;
+        dicts.push(dict);
+    }
+    Ok(dicts)
 }
 
 /// The path of the image that a name in a mesh file means, such as `Mesh.texture`; None if there is none.
@@ -340,7 +375,8 @@ pub(crate) fn find_texture(py: Python<'_>, name: &str, folders: Vec<PathBuf>) ->
 ///     zero_non_finite: Draws 0 for NaN and infinite values, which are an error otherwise.
 ///
 /// Returns:
-///     The picture; or, with `output`, a dict of `file`, `size`, `pictures`, `triangles`, `moment` and `notes`.
+///     The picture; or, with `output`, a dict of `file`, `size`, `pictures`, `triangles`, `moment`, and `left_out`, `changed`,
+///     `assumed` and `warnings` as `convert` has them.
 #[pyfunction]
 #[pyo3(
     signature = (source, output=None, **options),
@@ -357,6 +393,7 @@ pub(crate) fn render<'py>(
     let render: Render = read_options("render", options)?;
     let render = Render {
         size: render.size.or(Some([1024, 1024])),
+        refuses_without_effect: true,
         ..render
     };
     let (file, handle, ..) = file_of(py, source)?;
@@ -371,7 +408,7 @@ pub(crate) fn render<'py>(
         dict.set_item("pictures", rendered.pictures)?;
         dict.set_item("triangles", rendered.triangles)?;
         dict.set_item("moment", rendered.moment)?;
-        dict.set_item("notes", rendered.notes)?;
+        add_report(&dict, &rendered.report)?;
         return Ok(dict.into_any().unbind());
     }
     let (picture, _) = handle

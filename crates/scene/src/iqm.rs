@@ -8,6 +8,7 @@ use meshmap::{Meter, Text};
 
 use crate::clip::{Clip, ClipSource};
 use crate::error::{Error, Result};
+use crate::fact::{FactKind, Facts, beginning_of_text};
 use crate::hierarchy;
 use crate::matrix::of_rows;
 use crate::options::SceneOptions;
@@ -45,6 +46,13 @@ impl Rig {
     /// `true` if there are joints or animations.
     pub(crate) fn moves(&self) -> bool {
         self.model.joints().len() > 0 || self.model.anims().len() > 0 || !self.others.is_empty()
+    }
+
+    /// Counts the animations of other files.
+    pub(crate) fn add_facts_of_others(&self, only: Option<&str>, facts: &mut Facts) {
+        for (_, joined) in &self.others {
+            add_facts_of_clips(joined, only, facts);
+        }
     }
 
     pub(crate) fn joint_count(&self) -> usize {
@@ -124,6 +132,52 @@ impl Rig {
             add_clips(joined, joints, only, meter, &mut clips, remarks);
         }
         clips
+    }
+}
+
+/// Counts what a file has besides shapes that somebody could miss. `only` is the only animation that is asked for.
+pub(crate) fn add_facts(model: &Model, only: Option<&str>, facts: &mut Facts) {
+    let joints = model.joints().len();
+    facts.count(
+        FactKind::Joints,
+        if has_only_poses(model) {
+            model.poses().len()
+        } else {
+            joints
+        },
+    );
+    add_facts_of_clips(model, only, facts);
+    if let Ok(Some(bounds)) = model.bounds() {
+        facts.count(FactKind::FrameBounds, bounds.len());
+    }
+    if let Ok(Some(comment)) = model.comment()
+        && !comment.as_bytes().is_empty()
+    {
+        facts.add(FactKind::Comments, || beginning_of_text(&comment));
+    }
+    for extension in model.extensions() {
+        // Events are a kind of their own.
+        if !extension.name.as_bytes().eq_ignore_ascii_case(b"FTE_EVENT") {
+            facts.add(FactKind::Extensions, || beginning_of_text(&extension.name));
+        }
+    }
+}
+
+/// Counts the animations of a model, which may be joined from another file.
+pub(crate) fn add_facts_of_clips(model: &Model, only: Option<&str>, facts: &mut Facts) {
+    for anim in model.anims() {
+        let name = || beginning_of_text(&anim.name);
+        if only.is_some_and(|only| anim.name.to_string_lossy() != only) {
+            facts.add(FactKind::OtherClips, name);
+            continue;
+        }
+        facts.add(FactKind::Clips, name);
+        if anim.is_loop() {
+            facts.add(FactKind::LoopFlags, name);
+        }
+    }
+    if let Ok(Some(events)) = model.fte_events() {
+        facts.count(FactKind::Events, events.len());
     }
 }
 

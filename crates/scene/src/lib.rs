@@ -11,6 +11,7 @@
 //! | which joints move the vertices, and where are they at rest | [`Scene::skeleton`] |
 //! | where are the joints in a frame of an animation | [`Scene::clips`], [`Clip::sample`] |
 //! | are these points or triangles | [`Scene::are_points`] |
+//! | what could somebody miss in what is made of it | [`Scene::facts`] |
 //!
 //! Numbers stay the file's: [`Scene::upright`] is the transform that makes them upright and metres. Nothing here opens a file, or knows
 //! a format that is written.
@@ -48,13 +49,14 @@
 //     vector: points and directions
 //     matrix: matrices of 4 x 4 numbers
 //     error: errors
+//     fact: what somebody could miss
 //     options unit remark: the parts that are asked for; the meaning of a length; what could not be used
 //     hierarchy pose: frames relative to other parents; vertices moved by joints
 //     skeleton clip: joints at rest; animations of joints
 //     material stream: surfaces; the numbers of a shape, and their indices
 //     snapshots: one object through time
 //     shape: what is drawn, in either form
-//     iqm | slmesh: what is special in a format
+//     iqm | slmesh | openctm | tmf: what is special in a format
 //     select: the meshes that are asked for
 //     scene: all of it
 
@@ -68,10 +70,12 @@
 
 mod clip;
 mod error;
+mod fact;
 mod hierarchy;
 mod iqm;
 mod material;
 pub mod matrix;
+mod openctm;
 mod options;
 mod pose;
 mod remark;
@@ -82,12 +86,14 @@ mod skeleton;
 mod slmesh;
 mod snapshots;
 mod stream;
+mod tmf;
 mod unit;
 pub mod vector;
 
 pub use clip::{Clip, Event};
 pub use error::{Error, Result};
-pub use material::Material;
+pub use fact::{Fact, FactKind};
+pub use material::{Material, is_image};
 pub use options::{Levels, PosedFrame, SceneOptions};
 pub use pose::{Pose, VectorKind};
 pub use remark::Remark;

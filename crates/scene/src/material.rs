@@ -8,3 +8,17 @@ pub struct Material<'a> {
     /// mean. Many names mean no image.
     pub image: Option<&'a str>,
 }
+
+/// Returns `true` for names with the ending of an image, whether programs read it or not.
+#[must_use]
+pub fn is_image(name: &str) -> bool {
+    const IMAGES: [&str; 10] = [
+        "png", "jpg", "jpeg", "tga", "bmp", "webp", "dds", "tif", "tiff", "gif",
+    ];
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    ending.is_some_and(|ending| {
+        IMAGES
+            .iter()
+            .any(|image| image.eq_ignore_ascii_case(ending))
+    })
+}

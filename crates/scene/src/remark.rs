@@ -1,21 +1,11 @@
 use meshmap::{Address, Text};
 
-/// Something of the file that is not in a scene, or that is not as the file has it.
+/// A part of the file that cannot be used as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Remark {
-    /// A level of detail that was not asked for, by its name in the file.
-    OtherLevel(&'static str),
-    /// Geometry for physics.
-    Physics,
     /// A mesh without positions.
     NoPositions(Address),
-    /// Normals and texture coordinates, to which only triangles refer, and no triangle is drawn.
-    UnreferencedStreams,
-    /// The joints of a scene whose vertices stand in a frame.
-    PosedJoints(usize),
-    /// The animations of a scene whose vertices stand in a frame.
-    PosedClips(usize),
     /// The bind shape of a skin that cannot be decoded.
     UndecodableBindShape,
     /// The bind shape of a skin, which has this number.
@@ -33,12 +23,6 @@ pub enum Remark {
         /// The number of matrices.
         matrices: usize,
     },
-    /// The places that a skin moves joints to (`alt_inverse_bind_matrix`).
-    MovedJoints,
-    /// The offset of the pelvis of a skin.
-    PelvisOffset,
-    /// The scale of moved joints is locked.
-    LockedScale,
     /// Joints whose matrix is sheared or has no inverse: they keep the mesh in the bind pose.
     ReplacedJoints(Vec<Text>),
     /// A skeleton with a joint that has this number.
@@ -64,6 +48,4 @@ pub enum Remark {
         /// The names of the joints.
         joints: Vec<Text>,
     },
-    /// An image for another set of texture coordinates than the first.
-    FurtherImage(Text),
 }

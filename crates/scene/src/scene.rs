@@ -1,15 +1,17 @@
 //! All of a file that is drawn, and what its numbers mean.
 
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use meshmap::{
-    Axis, Charge, Conventions, Format, MeshFile, MeshView, Meter, Role, Semantic, Text, Winding,
+    Axis, Charge, Conventions, Format, MeshFile, MeshView, Meter, Role, Semantic, Winding,
 };
 
 use crate::clip::Clip;
 use crate::error::Result;
+use crate::fact::{Fact, Facts};
 use crate::matrix::IDENTITY;
-use crate::options::SceneOptions;
+use crate::options::{Levels, SceneOptions};
 use crate::pose::Pose;
 use crate::remark::Remark;
 use crate::shape::Shape;
@@ -17,7 +19,7 @@ use crate::skeleton::Skeleton;
 use crate::snapshots::Snapshots;
 use crate::unit::Unit;
 use crate::vector::is_degenerate;
-use crate::{iqm, select, slmesh, snapshots};
+use crate::{iqm, openctm, select, slmesh, snapshots, tmf};
 
 /// The look of a file: shapes, what moves them, and what their numbers mean.
 ///
@@ -31,10 +33,11 @@ pub struct Scene {
     pose: Option<Pose>,
     rig: Rig,
     bones: Vec<[[f32; 3]; 2]>,
-    has_animations: bool,
-    further_images: Vec<Text>,
     remarks: Vec<Remark>,
+    file: MeshFile,
     animation: Option<String>,
+    /// The levels of detail that are asked for; `None` if addresses of meshes are.
+    levels: Option<Levels>,
     runs_against_normals: OnceLock<bool>,
     meter: Arc<Meter<'static>>,
     /// The memory of the shapes.
@@ -85,9 +88,9 @@ impl Scene {
             pose: None,
             rig: Rig::None,
             bones: Vec::new(),
-            has_animations: false,
-            further_images: Vec::new(),
             remarks: Vec::new(),
+            file: file.clone(),
+            levels: options.meshes.is_empty().then_some(options.levels),
             animation: options.animation.clone(),
             runs_against_normals: OnceLock::new(),
             charge: Charge::shared(&meter),
@@ -103,13 +106,6 @@ impl Scene {
             MeshFile::SlMesh(asset) => {
                 scene.pose = slmesh::bind_shape(asset, &mut scene.remarks)?;
                 scene.rig = slmesh::Joints::of(asset).map_or(Rig::None, Rig::Skin);
-            }
-            MeshFile::OpenCtm(bodies) => {
-                for mesh in bodies.meshes() {
-                    let further = mesh.uv_maps().skip(1).map(|map| map.file());
-                    let named = further.filter(|name| !name.as_bytes().is_empty());
-                    scene.further_images.extend(named);
-                }
             }
             _ => {}
         }
@@ -128,7 +124,7 @@ impl Scene {
             return Ok(0);
         }
         let mut sum: u64 = 0;
-        for listed in select::default_meshes(file, options.levels, &mut Vec::new())? {
+        for listed in select::default_meshes(file, options.levels)? {
             sum = sum.saturating_add(listed.triangles.unwrap_or_default());
         }
         Ok(sum)
@@ -164,7 +160,7 @@ impl Scene {
             let Some(snapshots) = Snapshots::new(proxy, &name, numbers) else {
                 continue;
             };
-            let are_points = snapshots.are_points(options.drops_degenerate, &mut self.remarks)?;
+            let are_points = snapshots.are_points(options.drops_degenerate)?;
             have_triangles |= !are_points;
             self.shapes.push(Shape::of_snapshots(snapshots));
         }
@@ -178,16 +174,8 @@ impl Scene {
         {
             self.pose = Some(Pose::of_frame(model, frame)?);
         }
-        self.has_animations = model.anims().len() > 0;
         let rig = iqm::Rig::new(model, options)?;
-        if options.frame.is_some() {
-            if rig.joint_count() > 0 {
-                self.remarks.push(Remark::PosedJoints(rig.joint_count()));
-            }
-            if rig.clip_count() > 0 {
-                self.remarks.push(Remark::PosedClips(rig.clip_count()));
-            }
-        } else if rig.moves() {
+        if options.frame.is_none() && rig.moves() {
             self.rig = Rig::Skeleton(rig);
         }
         let frame = options.frame.as_ref().map(|frame| frame.index);
@@ -197,7 +185,7 @@ impl Scene {
 
     fn add_meshes(&mut self, file: &MeshFile, options: &SceneOptions) -> Result<()> {
         if options.meshes.is_empty() {
-            for listed in select::default_meshes(file, options.levels, &mut self.remarks)? {
+            for listed in select::default_meshes(file, options.levels)? {
                 self.add_mesh(file.mesh(&listed.address)?)?;
             }
         } else {
@@ -357,7 +345,9 @@ impl Scene {
     /// `true` if the file has animations, which another file may need.
     #[must_use]
     pub fn has_animations(&self) -> bool {
-        self.has_animations
+        self.file
+            .as_iqm()
+            .is_some_and(|model| model.anims().len() > 0)
     }
 
     /// The joints of a file without meshes: the places of each and of its parent. Joints that stand in one place are one.
@@ -372,13 +362,46 @@ impl Scene {
         self.is_empty() && !self.bones.is_empty() && !matches!(self.rig, Rig::None)
     }
 
-    /// The images that the file names for other texture coordinates than the first.
+    /// The data of the file that somebody could miss in an output, counted: each kind once, in the order of [`FactKind::ALL`].
+    ///
+    /// It covers the parts that are asked for; what is not asked for is counted as a whole. Reads headers and tables, inflates the skin and the
+    /// hulls of a Second Life mesh, and reads the triangles of the first snapshot of a CGeo file. Parts that cannot be read count as absent:
+    /// reading them reports the damage.
     #[must_use]
-    pub fn further_images(&self) -> &[Text] {
-        &self.further_images
+    pub fn facts(&self) -> Vec<Fact> {
+        let mut facts = Facts::default();
+        for shape in &self.shapes {
+            shape.add_facts(&mut facts);
+        }
+        match &self.file {
+            MeshFile::CGeo(proxy) => {
+                snapshots::add_facts(proxy, self.drawn_snapshots(), &mut facts);
+            }
+            MeshFile::Iqm(model) => {
+                let only = self.animation.as_deref();
+                iqm::add_facts(model, only, &mut facts);
+                if let Rig::Skeleton(rig) = &self.rig {
+                    rig.add_facts_of_others(only, &mut facts);
+                }
+            }
+            MeshFile::SlMesh(asset) => slmesh::add_facts(asset, self.levels, &mut facts),
+            MeshFile::OpenCtm(bodies) => openctm::add_facts(bodies, &mut facts),
+            MeshFile::Tmf(document) => tmf::add_facts(document, &mut facts),
+            _ => {}
+        }
+        facts.finish()
     }
 
-    /// Parts of the file that are not in the scene, or not as the file has them.
+    /// The number of snapshots of a CGeo file that shapes have.
+    fn drawn_snapshots(&self) -> usize {
+        let mut numbers = HashSet::new();
+        for shape in &self.shapes {
+            numbers.extend((0..shape.key_count()).map(|key| shape.number_of(key)));
+        }
+        numbers.len()
+    }
+
+    /// Parts of the file that cannot be used as they are stored.
     #[must_use]
     pub fn remarks(&self) -> &[Remark] {
         &self.remarks

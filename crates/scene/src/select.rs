@@ -4,7 +4,6 @@ use meshmap::{Address, ErrorKind, MeshEntry, MeshFile, MeshView, Role};
 
 use crate::error::Result;
 use crate::options::{Levels, SceneOptions};
-use crate::remark::Remark;
 use crate::slmesh;
 
 /// A mesh that is listed, without its name: thousands of meshes may have one long name.
@@ -14,14 +13,10 @@ pub(crate) struct Listed {
     pub(crate) triangles: Option<u64>,
 }
 
-/// The meshes that are drawn by default, in the order of the file. Other levels of detail are remarks.
-pub(crate) fn default_meshes(
-    file: &MeshFile,
-    wanted: Levels,
-    remarks: &mut Vec<Remark>,
-) -> Result<Vec<Listed>> {
+/// The meshes that are drawn by default, in the order of the file.
+pub(crate) fn default_meshes(file: &MeshFile, wanted: Levels) -> Result<Vec<Listed>> {
     let levels = match file.as_slmesh() {
-        Some(asset) => slmesh::levels(asset, wanted, remarks),
+        Some(asset) => slmesh::levels(asset, wanted),
         None => wanted,
     };
     let mut listed = Vec::new();

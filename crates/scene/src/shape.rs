@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use meshmap::cgeo::{self, TopologyId};
-use meshmap::{Address, AttributeInfo, Influences, MeshView, Role, Scratch, Semantic, Winding};
+use meshmap::{
+    Address, AttributeInfo, Influences, MeshView, Role, Scalar, Scratch, Semantic, Winding,
+};
 
 use crate::error::{Error, Result};
-use crate::material::Material;
+use crate::fact::{FactKind, Facts, beginning_of};
+use crate::material::{Material, is_image};
 use crate::snapshots::Snapshots;
 use crate::stream::{Buffer, Parts};
 
@@ -385,6 +388,28 @@ impl Shape {
         }
     }
 
+    /// Counts what the shape has that somebody could miss. Parts that cannot be read count as absent: reading them reports the damage.
+    pub(crate) fn add_facts(&self, facts: &mut Facts) {
+        let address = || self.address().to_string();
+        facts.add(FactKind::Shapes, address);
+        // Names of faces are made here.
+        let is_named = self.face.is_none() && !self.name().is_empty();
+        match &self.geometry {
+            Geometry::Mesh(view) => {
+                if is_named {
+                    facts.add(FactKind::Names, || beginning_of(view.name()));
+                }
+                add_facts_of_mesh(view, facts);
+            }
+            Geometry::Snapshots(snapshots) => {
+                if is_named {
+                    facts.add(FactKind::Names, || beginning_of(snapshots.name()));
+                }
+                snapshots.add_facts(facts);
+            }
+        }
+    }
+
     /// The joints that the vertices of [`view(0)`](Self::view) follow, and their shares, for a skeleton of this many joints; `None` if they
     /// follow none. See [`MeshView::influences`]: a vertex without weights follows the joint `joint_count`, which rests.
     ///
@@ -404,5 +429,46 @@ fn floats_of(view: &MeshView, semantic: &Semantic) -> Result<Vec<[f32; 3]>> {
     match view.attribute(semantic)? {
         Some(attribute) => Ok(attribute.to_f32()),
         None => Ok(Vec::new()),
+    }
+}
+
+fn add_facts_of_mesh(view: &MeshView, facts: &mut Facts) {
+    for info in view.attributes() {
+        let format = info.format;
+        let is_integer = format.scalar == Scalar::U16 && format.normalized;
+        if info.semantic == Semantic::Position && is_integer {
+            facts.add(FactKind::Integers, || view.address().to_string());
+        }
+        let Some(kind) = FactKind::of(&info.semantic) else {
+            continue;
+        };
+        // Joints are of no use without their weights: both are one fact.
+        if info.semantic == Semantic::Joints(0) && view.has(&Semantic::Weights(0)) {
+            continue;
+        }
+        let address = || {
+            format!(
+                "{}.{}",
+                view.address(),
+                beginning_of(&info.semantic.to_string())
+            )
+        };
+        facts.add(kind, address);
+        let components = info.format.components;
+        if matches!(info.semantic, Semantic::TexCoord(_)) && components > 2 {
+            facts.add(FactKind::ThirdTexCoords, address);
+        }
+        if info.semantic == Semantic::Color(0) && components > 3 {
+            facts.add(FactKind::Opacity, address);
+        }
+    }
+    if view.material_ids().is_some() {
+        facts.add(FactKind::MaterialIds, || view.address().to_string());
+    }
+    if let Some(image) = view.texture() {
+        facts.add(FactKind::Materials, || beginning_of(image));
+        if is_image(image) {
+            facts.add(FactKind::Images, || beginning_of(image));
+        }
     }
 }

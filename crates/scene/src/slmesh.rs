@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use meshmap::slmesh::{Asset, BindShape, Lod, Skin};
-use meshmap::{ErrorKind, Role, Segment};
+use meshmap::{ErrorKind, Role, Segment, Text};
 
 use crate::error::Result;
+use crate::fact::{FactKind, Facts, beginning_of_text};
 use crate::options::Levels;
 use crate::pose::Pose;
 use crate::remark::Remark;
@@ -13,28 +14,90 @@ use crate::shape::{Face, Shape};
 use crate::skeleton::{Joint, JointName, Rest, Skeleton};
 
 /// The levels of detail that are drawn: an asset without its finest level has another one, which is better than none.
-pub(crate) fn levels(asset: &Asset, wanted: Levels, remarks: &mut Vec<Remark>) -> Levels {
-    let is_there = |level: &(u32, Lod)| matches!(asset.lod_range(level.1), Ok(Some(_)));
-    let levels: Vec<(u32, Lod)> = (0..).zip(Lod::ALL).filter(is_there).collect();
-    let finest = levels.first().map_or(0, |(level, _)| *level);
-    let taken = if wanted == Levels::Finest {
-        Levels::Only(finest)
-    } else {
-        wanted
-    };
-    for (level, lod) in levels {
-        if taken != Levels::All && taken != Levels::Only(level) {
-            remarks.push(Remark::OtherLevel(lod.name()));
+pub(crate) fn levels(asset: &Asset, wanted: Levels) -> Levels {
+    match (wanted, stored_levels(asset).first()) {
+        (Levels::Finest, Some((finest, _))) => Levels::Only(*finest),
+        (Levels::Finest, None) => Levels::Only(0),
+        (wanted, _) => wanted,
+    }
+}
+
+/// The levels of detail that an asset has, by their numbers.
+fn stored_levels(asset: &Asset) -> Vec<(u32, Lod)> {
+    let mut levels = Vec::new();
+    for (level, lod) in (0..).zip(Lod::ALL) {
+        if matches!(asset.lod_range(lod), Ok(Some(_))) {
+            levels.push((level, lod));
         }
     }
-    let has_physics = asset.entries().any(|entry| {
-        let is_physics = entry.name().to_string_lossy().starts_with("physics");
-        is_physics && matches!(entry.range(), Ok(Some(_)))
-    });
-    if has_physics {
-        remarks.push(Remark::Physics);
+    levels
+}
+
+/// Counts what an asset has besides shapes that somebody could miss. `wanted` are the levels of detail that are asked for; with `None`,
+/// the meshes of some addresses are.
+pub(crate) fn add_facts(asset: &Asset, wanted: Option<Levels>, facts: &mut Facts) {
+    let drawn = wanted.map(|wanted| levels(asset, wanted));
+    for (level, lod) in stored_levels(asset) {
+        let is_drawn = drawn.is_some_and(|drawn| drawn.contains(Role::Lod(level)));
+        let kind = if is_drawn {
+            FactKind::Levels
+        } else {
+            FactKind::OtherLevels
+        };
+        facts.add(kind, || lod.name().to_owned());
     }
-    taken
+    add_facts_of_header(asset, facts);
+    let Ok(Some(skin)) = asset.skin() else {
+        return;
+    };
+    facts.count(FactKind::SkinJoints, skin.joint_count());
+    if skin.bind_shape().is_some() {
+        facts.count(FactKind::BindShape, 1);
+    }
+    if skin.alt_inverse_bind_matrices.is_some() {
+        facts.count(FactKind::JointOffsets, skin.joint_count());
+    }
+    if let Some(offset) = skin.pelvis_offset
+        && offset != 0.0
+    {
+        facts.add(FactKind::PelvisOffset, || offset.to_string());
+    }
+    if skin.lock_scale_if_joint_position {
+        facts.count(FactKind::LockedScales, 1);
+    }
+}
+
+/// `true` for the name of a level of detail or of the skin.
+fn is_known(name: &Text) -> bool {
+    let is_level = |lod: &Lod| lod.name().as_bytes() == name.as_bytes();
+    name.as_bytes() == b"skin" || Lod::ALL.iter().any(is_level)
+}
+
+/// Counts what the header of an asset lists besides levels of detail.
+fn add_facts_of_header(asset: &Asset, facts: &mut Facts) {
+    for entry in asset.entries() {
+        let name = entry.name();
+        if !matches!(entry.range(), Ok(Some(_))) {
+            continue;
+        }
+        if name.as_bytes() == b"physics_convex" {
+            let hulls = match asset.physics_convex() {
+                Ok(Some(convex)) => convex.hull_sizes().map_or(0, |sizes| sizes.len()),
+                _ => 0,
+            };
+            // One hull around everything has no sizes.
+            facts.count(FactKind::Hulls, hulls.max(1));
+        } else if name.as_bytes().starts_with(b"physics") {
+            facts.add(FactKind::PhysicsMeshes, || beginning_of_text(name));
+        } else if !is_known(name) {
+            facts.add(FactKind::Extensions, || beginning_of_text(name));
+        }
+    }
+    for (key, _) in asset.header() {
+        if asset.entry(key.as_bytes()).is_none() && key.as_bytes() != b"version" {
+            facts.add(FactKind::Metadata, || beginning_of_text(key));
+        }
+    }
 }
 
 /// Names faces by their numbers, as their materials are, and counts a coarser one as a level of the first with its number.
@@ -127,15 +190,6 @@ impl Joints {
             remarks.push(Remark::IncompleteSkin);
             return Ok(None);
         };
-        if stored.alt_inverse_bind_matrices.is_some() {
-            remarks.push(Remark::MovedJoints);
-        }
-        if stored.pelvis_offset.is_some_and(|offset| offset != 0.0) {
-            remarks.push(Remark::PelvisOffset);
-        }
-        if stored.lock_scale_if_joint_position {
-            remarks.push(Remark::LockedScale);
-        }
         let Some(pose) = stored.bind_pose() else {
             if !names.is_empty() {
                 let joints = names.len();

@@ -6,7 +6,7 @@ use meshmap::Scratch;
 use meshmap::cgeo::{Parts, Proxy, Snapshot};
 
 use crate::error::{Error, Result};
-use crate::remark::Remark;
+use crate::fact::{FactKind, Facts, beginning_of_text};
 use crate::unit::Unit;
 use crate::vector::is_degenerate;
 
@@ -73,15 +73,10 @@ impl Snapshots {
 
     /// `true` if no snapshot has triangles that are drawn, and one has vertices. Only triangles have indices for anything but
     /// positions.
-    pub(crate) fn are_points(
-        &self,
-        drops_degenerate: bool,
-        remarks: &mut Vec<Remark>,
-    ) -> Result<bool> {
+    pub(crate) fn are_points(&self, drops_degenerate: bool) -> Result<bool> {
         /// Meshes of nothing but degenerate triangles are small: others are not decoded to find out.
         const FEW: u32 = 1024;
         let mut has_vertices = false;
-        let mut has_others = false;
         let mut scratch = Scratch::default();
         for key in 0..self.numbers.len() {
             let snapshot = self.at(key)?;
@@ -96,17 +91,96 @@ impl Snapshots {
                 }
             }
             has_vertices |= counts.vertices > 0;
-            has_others |= counts.normals > 0 || counts.texcoord_sets > 0;
-        }
-        if has_vertices && has_others {
-            remarks.push(Remark::UnreferencedStreams);
         }
         Ok(has_vertices)
+    }
+
+    /// Counts what the snapshots have that somebody could miss.
+    pub(crate) fn add_facts(&self, facts: &mut Facts) {
+        let mut scratch = Scratch::default();
+        for (key, number) in self.numbers.iter().enumerate() {
+            let Ok(snapshot) = self.at(key) else { continue };
+            let address = || format!("snapshots[{number}]");
+            facts.add(FactKind::Snapshots, address);
+            if let Ok(samples) = snapshot.samples(&mut scratch)
+                && samples > 1
+            {
+                facts.add(FactKind::Samples, address);
+                facts.count(FactKind::Samples, samples - 2);
+            }
+            let Ok(counts) = snapshot.counts(&mut scratch) else {
+                continue;
+            };
+            if counts.normals > 0 {
+                facts.add(FactKind::Normals, || address() + ".normals");
+            }
+            let sets = counts.texcoord_sets as usize;
+            if sets > 0 {
+                facts.add(FactKind::TexCoords, || address() + ".map_channels[0]");
+                facts.add(FactKind::ThirdTexCoords, || address() + ".map_channels[0]");
+            }
+            if sets > 1 {
+                facts.add(FactKind::FurtherTexCoords, || {
+                    address() + ".map_channels[1]"
+                });
+                facts.count(FactKind::FurtherTexCoords, sets - 2);
+                facts.count(FactKind::ThirdTexCoords, sets - 1);
+            }
+        }
+        // All snapshots of a file have triangles of one form.
+        let first = self.at(0).and_then(|first| Ok(first.triangles()?));
+        if let Ok(triangles) = first
+            && !triangles.is_empty()
+        {
+            let address = || format!("snapshots[{}]", self.numbers.first().copied().unwrap_or(0));
+            if triangles.material_scalar().is_some() {
+                facts.add(FactKind::MaterialIds, address);
+            }
+            if triangles.edge_visibility().is_some() {
+                facts.add(FactKind::EdgeVisibility, address);
+            }
+        }
     }
 
     /// The seconds from one snapshot of the file to the next, if it stores them.
     pub(crate) fn stored_step(&self) -> Option<f64> {
         let step = self.proxy.timing()?.step();
         (step > 0.0).then_some(step)
+    }
+}
+
+/// Counts what the file has as a whole that somebody could miss. `drawn` is the number of snapshots that are drawn.
+pub(crate) fn add_facts(proxy: &Proxy, drawn: usize, facts: &mut Facts) {
+    /// The properties that a scene has, that follow from others, or that only readers need, without regard to case.
+    const KNOWN: [&str; 13] = [
+        "version",
+        "original object name",
+        "animation snapshot count",
+        "time per animation snapshot [microseconds]",
+        "animation time start",
+        "compressed",
+        "scale",
+        "number of faces",
+        "number of vertices",
+        "number of normals",
+        "number of mapping channels",
+        "bounding box size (original units)",
+        "bounding box size (millimeters)",
+    ];
+    let others = proxy.snapshot_count().saturating_sub(drawn);
+    facts.count(FactKind::OtherSnapshots, others);
+    let start = proxy.timing().map_or(0.0, |timing| timing.start());
+    if start != 0.0 {
+        facts.add(FactKind::StartTime, || format!("{start} s"));
+    }
+    if let Unit::Millimeters(unit) = unit(proxy) {
+        facts.add(FactKind::Unit, || format!("{unit} mm"));
+    }
+    for (name, value) in proxy.properties().iter() {
+        let is_known = |known: &&str| name.as_bytes().eq_ignore_ascii_case(known.as_bytes());
+        let is_empty = value.as_bytes().is_empty() || value.as_bytes() == b"[none]";
+        if !is_empty && !KNOWN.iter().any(|known| is_known(&known)) {
+            facts.add(FactKind::Metadata, || beginning_of_text(&name));
+        }
     }
 }

@@ -1,11 +1,12 @@
 //! Scenes of the test data of all formats, compared with what the library returns.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use meshmap::{Format, MeshFile, Scratch, Semantic, Winding, iqm};
 use meshmap_scene::{
-    Buffer, Joints, Levels, Parts, Pose, PosedFrame, Remark, Rest, Scene, SceneOptions, Shape,
-    Unit, matrix,
+    Buffer, Fact, FactKind, Joints, Levels, Parts, Pose, PosedFrame, Rest, Scene, SceneOptions,
+    Shape, Unit, matrix,
 };
 use meshmap_testing::{data, open};
 
@@ -347,10 +348,34 @@ fn a_frame_has_no_joints_to_move() {
     let scene = Scene::new(&file, &options).unwrap();
     assert!(scene.pose().is_some_and(Pose::is_frame));
     assert_eq!(scene.joints(), Joints::None);
-    let is_said = |remark: &Remark| matches!(remark, Remark::PosedJoints(count) if *count > 0);
-    assert!(scene.remarks().iter().any(is_said));
+    let is_said = |fact: &Fact| fact.kind == FactKind::Joints && fact.count > 0;
+    assert!(scene.facts().iter().any(is_said));
     options.frame = Some(PosedFrame::new(1_000_000));
     assert!(Scene::new(&file, &options).is_err());
+}
+
+#[test]
+fn facts_are_counted_once_in_the_order_of_their_kinds() {
+    let names: BTreeSet<&str> = FactKind::ALL.iter().map(|kind| kind.name()).collect();
+    assert_eq!(names.len(), FactKind::ALL.len());
+    assert!(FactKind::ALL.is_sorted());
+    for (path, file) in valid_files() {
+        let scene = scene_of(&file);
+        let facts = scene.facts();
+        let kinds: Vec<FactKind> = facts.iter().map(|fact| fact.kind).collect();
+        assert!(kinds.is_sorted_by(|a, b| a < b), "{path:?}: {kinds:?}");
+        for fact in &facts {
+            let named = fact.first.len();
+            assert!(
+                fact.count > 0 && named as u64 <= fact.count,
+                "{path:?}: {fact:?}"
+            );
+            assert!(named <= Fact::MOST_NAMED, "{path:?}: {fact:?}");
+        }
+        let shapes = facts.iter().find(|fact| fact.kind == FactKind::Shapes);
+        let count = shapes.map_or(0, |fact| fact.count);
+        assert_eq!(count, scene.shapes().len() as u64, "{path:?}");
+    }
 }
 
 #[test]

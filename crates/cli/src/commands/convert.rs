@@ -14,7 +14,7 @@ use meshmap_outputs::{Outputs, Place};
 use serde_json::{Value, json};
 
 use super::outputs::{self, Damaged, Job, JobResult, Paths, Plan, Remark, Written, problem_of};
-use super::{Outcome, Reporting, bad, print_stderr, taking_negative_numbers, usage};
+use super::{Outcome, Reporting, bad, print_stderr, report, taking_negative_numbers, usage};
 use crate::inputs::{self, Choice, Durable, FileList, Found, Input, Problem, Reading};
 use crate::progress::Printed;
 use crate::screen::Screen;
@@ -82,7 +82,7 @@ impl ConvertArgs {
         match convert.check_settings() {
             Ok(()) => Some(convert),
             Err(error) => {
-                print_stderr(words::with_options::<Convert>(&error.to_string()));
+                print_stderr(error.words(&words::option::<Convert>));
                 None
             }
         }
@@ -154,6 +154,10 @@ pub(crate) fn run(
     {
         return usage(why);
     }
+    let convert = Convert {
+        refuses_without_effect: is_one,
+        ..convert
+    };
     let Some(conversion) = conversion(args, convert, choice, &how) else {
         return Ok(Outcome::Bad);
     };
@@ -193,6 +197,7 @@ fn conversion(
             Some(Conversion {
                 convert,
                 animations,
+                asks_for_animations: !args.with.is_empty(),
                 check: args.check,
                 finds_textures,
             })
@@ -208,6 +213,8 @@ fn conversion(
 struct Conversion {
     convert: Convert,
     animations: Vec<Animations>,
+    /// `true` if animations of other files are asked for, whether there are some or not.
+    asks_for_animations: bool,
     check: bool,
     /// `true` if the output has a place from which paths could lead to images, or holds them.
     finds_textures: bool,
@@ -320,30 +327,29 @@ fn write(
     conversion: &Conversion,
 ) -> (JobResult, bool) {
     let convert = conversion.of(file, input);
-    let mut outcome = match convert.write(file, place) {
+    if convert.refuses_without_effect
+        && conversion.asks_for_animations
+        && convert.animations.is_empty()
+    {
+        let what = "--with has no effect: none of its animations has the joints of the file";
+        return (
+            JobResult::Failed(Problem::other("unsupported", what.to_owned())),
+            false,
+        );
+    }
+    let outcome = match convert.write(file, place) {
         Ok(outcome) => outcome,
         Err(error) => return (JobResult::of(error), true),
     };
-    let is_damaged = outcome.has_unusable;
-    let texts = outcome.notes.iter_mut().chain(&mut outcome.left_out);
-    texts.for_each(|text| *text = words::with_options::<Convert>(text));
-    let (assumed, mut notes) = outputs::notes(&outcome.notes);
-    notes.extend(more(outcome.more_notes, "more notes"));
-    if convert.target == Target::Usdc && outcome.degenerate > 0 {
-        let what = text::plural(outcome.degenerate, "triangle");
-        let rest = "with two equal corners, which crash Blender's import";
-        let note = format!("{what} {rest}");
-        notes.push(Remark::of_kind(&note, &format!("triangles {rest}")));
-        outcome.notes.push(note);
-    }
+    let is_damaged = outcome.report.has_damage();
     let mut made = Written {
         about: about(&outcome),
-        details: details(&outcome).into_iter().chain(assumed).collect(),
-        notes,
+        details: details(&outcome),
+        notes: report::warnings::<Convert>(&outcome.report),
         facts: facts(&outcome),
         files: outcome.files,
         textures: outcome.textures,
-        damage: Damaged::default(),
+        ..Written::default()
     };
     if !conversion.check {
         return (JobResult::Written(made), is_damaged);
@@ -367,21 +373,14 @@ fn write(
         made.facts,
         json!({ "checked": checked.lines, "differs": checked.differs }),
     );
-    made.details.extend(
-        checked
-            .lines
-            .iter()
-            .map(|line| Remark::new(&format!("checked: {line}"))),
-    );
+    for line in &checked.lines {
+        made.details
+            .push(Remark::of_one(&format!("checked: {line}")));
+    }
     if checked.differs.is_empty() {
         return (JobResult::Written(made), is_damaged);
     }
-    made.details.extend(
-        checked
-            .differs
-            .iter()
-            .map(|line| Remark::new(&format!("differs: {line}"))),
-    );
+    made.differs = checked.differs;
     remove(&made);
     made.files.clear();
     (JobResult::Differs(made), is_damaged)
@@ -389,14 +388,10 @@ fn write(
 
 /// The properties of the JSON object.
 fn facts(outcome: &meshmap_export::Outcome) -> Value {
-    let changed = outcome
-        .changed
-        .iter()
-        .map(|(what, count)| json!({ "what": what, "count": count }));
     let textures = outcome.textures.found();
     let textures =
         textures.map(|(name, file)| json!({ "name": name, "file": file.to_string_lossy() }));
-    json!({
+    let facts = json!({
         "triangles": outcome.triangles,
         "degenerate": outcome.degenerate,
         "vertices": outcome.vertices,
@@ -405,12 +400,9 @@ fn facts(outcome: &meshmap_export::Outcome) -> Value {
         "snapshots": outcome.snapshots,
         "animations": outcome.animations,
         "textures": textures.collect::<Vec<_>>(),
-        "left_out": outcome.left_out,
-        "more_left_out": outcome.more_left_out,
-        "changed": changed.collect::<Vec<_>>(),
-        "notes": outcome.notes,
-        "more_notes": outcome.more_notes,
-    })
+        "moment": outcome.moment,
+    });
+    json_text::with(facts, report::facts::<Convert>(&outcome.report))
 }
 
 /// The size and the counts of what was written.
@@ -435,34 +427,18 @@ fn about(outcome: &meshmap_export::Outcome) -> String {
         .join(", ")
 }
 
-/// Lines about omitted and changed data.
+/// Lines about omitted and changed data, assumptions, and the moment that was written.
 fn details(outcome: &meshmap_export::Outcome) -> Vec<Remark> {
-    let left_out = outcome
-        .left_out
-        .iter()
-        .map(|what| Remark::new(&format!("left out: {what}")));
-    // Always reported, because silence could mean anything.
-    let nothing = outcome
-        .left_out
-        .is_empty()
-        .then(|| Remark::of_one("left out: nothing"));
-    let changed = outcome.changed.iter().map(|(what, count)| {
-        let what = words::with_options::<Convert>(what);
-        Remark::of_kind(
-            &format!("changed: {} {what}", text::count(*count)),
-            &format!("changed: {what}"),
-        )
-    });
-    left_out
-        .chain(nothing)
-        .chain(more(outcome.more_left_out, "left out: more parts"))
-        .chain(changed)
-        .collect()
-}
-
-/// A line about lines that are not listed.
-fn more(count: u64, kind: &str) -> Option<Remark> {
-    (count > 0).then(|| Remark::of_kind(&format!("{kind}: {}", text::count(count)), kind))
+    let mut details = Vec::new();
+    if outcome.report.left_out.is_empty() {
+        // Always reported, because silence could mean anything.
+        details.push(Remark::of_one("left out: nothing"));
+    }
+    details.extend(report::details::<Convert>(&outcome.report));
+    if !outcome.moment.is_empty() {
+        details.push(Remark::of_one(&format!("written as in {}", outcome.moment)));
+    }
+    details
 }
 
 /// Writes one file to standard output, by way of a temporary one: pipes cannot seek.
@@ -495,13 +471,17 @@ fn to_output(
         return Ok(Outcome::Usage);
     };
     if let Err(error) = convert.check_stream() {
-        return usage(words::with_options::<Convert>(&error.to_string()));
+        return usage(error.words(&words::option::<Convert>));
     }
     if args.dry_run {
         print_stderr(format_args!("{} -> (standard output)", input.shown()));
         return Ok(Outcome::Good);
     }
     let how = choice.reading(outputs::SHARES, false);
+    let convert = Convert {
+        refuses_without_effect: true,
+        ..convert
+    };
     let Some(conversion) = conversion(args, convert, choice, &how) else {
         return Ok(Outcome::Bad);
     };

@@ -15,6 +15,7 @@ mod groups;
 pub(crate) mod info;
 mod outputs;
 pub(crate) mod render;
+mod report;
 pub(crate) mod verify;
 pub(crate) mod view;
 

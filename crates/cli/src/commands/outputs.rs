@@ -94,6 +94,8 @@ pub(super) struct Written {
     pub(super) details: Vec<Remark>,
     /// Possible problems.
     pub(super) notes: Vec<Remark>,
+    /// Differences that a check has found.
+    pub(super) differs: Vec<String>,
     /// Further properties of the JSON object.
     pub(super) facts: Value,
     /// The parts of the input that cannot be used. They were left out.
@@ -103,15 +105,11 @@ pub(super) struct Written {
 /// A line about a file.
 pub(super) struct Remark {
     line: String,
-    /// The line without what differs between files; empty if it is not worth a total.
+    /// The line without the items of the file; empty if it is not worth a total.
     kind: String,
 }
 
 impl Remark {
-    pub(super) fn new(line: &str) -> Self {
-        Self::of_kind(line, &kind_of(line))
-    }
-
     pub(super) fn of_kind(line: &str, kind: &str) -> Self {
         Self {
             line: text::line(line),
@@ -119,20 +117,14 @@ impl Remark {
         }
     }
 
+    pub(super) fn text(&self) -> &str {
+        &self.line
+    }
+
     /// A line that many files may have in common without need to know it.
     pub(super) fn of_one(line: &str) -> Self {
         Self::of_kind(line, "")
     }
-}
-
-/// The notes about a file: assumptions and choices, and possible problems.
-pub(super) fn notes(notes: &[String]) -> (Vec<Remark>, Vec<Remark>) {
-    let is_assumed =
-        |note: &&String| note.contains("assuming ") || note.starts_with("written as in ");
-    let (assumed, problems): (Vec<&String>, Vec<&String>) = notes.iter().partition(is_assumed);
-    let [assumed, problems] =
-        [assumed, problems].map(|notes| notes.into_iter().map(|note| Remark::new(note)).collect());
-    (assumed, problems)
 }
 
 /// A text without indices, and without what is in parentheses.
@@ -537,14 +529,13 @@ pub(super) fn lines(
             (String::new(), unusable(&damage))
         }
         JobResult::Differs(made) => {
-            let lines: Vec<String> = made.details.into_iter().map(|detail| detail.line).collect();
-            let first = lines
-                .iter()
-                .find_map(|line| line.strip_prefix("differs: "))
-                .unwrap_or_default();
-            let problem = match is_one {
-                true => bad(&DIFFERS) + &indented(lines),
-                false => bad(&format!("{DIFFERS}: {first}")),
+            let problem = if is_one {
+                let details = made.details.into_iter().map(|detail| detail.line);
+                let differs = made.differs.iter().map(|line| format!("differs: {line}"));
+                bad(&DIFFERS) + &indented(details.chain(differs).collect())
+            } else {
+                let first = made.differs.first().map_or("", String::as_str);
+                bad(&format!("{DIFFERS}: {first}"))
             };
             (String::new(), problem)
         }
@@ -595,7 +586,7 @@ pub(super) fn object(Paths { input, output }: &Paths<'_>, result: JobResult) -> 
         JobResult::Other => return Vec::new(),
     };
     let object = json!({
-        "meshmap": 1,
+        "meshmap": 2,
         "path": input.path.to_string_lossy(),
         "path_bytes": path_bytes(&input.path),
         "output": output.to_string_lossy(),
@@ -670,10 +661,7 @@ pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
                 format!("nothing to convert: the file has no vertices{hint}"),
             )
         }
-        other => Problem::other(
-            "unsupported",
-            words::with_options::<Convert>(&other.to_string()),
-        ),
+        other => Problem::other("unsupported", other.words(&words::option::<Convert>)),
     }
 }
 

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use meshmap::{MeshFile, Parallelism};
+use meshmap_catalog::json as json_text;
 use meshmap_export::{Picture, Render, Rendered, Sheet};
 use meshmap_outputs::{Names, Outputs, Place, names_folder};
 use serde_json::{Value, json};
 
 use super::outputs::{self, Job, JobResult, Paths, Plan, Summary, Written, problem_of, unreadable};
-use super::{Outcome, Reporting, bad, print_stderr, taking_negative_numbers, usage};
+use super::{Outcome, Reporting, bad, print_stderr, report, taking_negative_numbers, usage};
 use crate::blocks::{self, Colors};
 use crate::inputs::{self, Choice, Durable, Found, Input, Problem, Reading};
 use crate::progress::{self, Printed};
@@ -161,6 +162,7 @@ fn on_terminal(
     let [width, height] = render.size.unwrap_or([side, side]);
     let render = Render {
         size: Some([width.min(side), height.min(side)]),
+        refuses_without_effect: true,
         ..render.clone()
     };
     let drawn = input.read(&how).and_then(|file| {
@@ -172,8 +174,8 @@ fn on_terminal(
             out.write_all(blocks::lines(&picture, Colors::of_terminal()).as_bytes())?;
             writeln!(out, "{}", about(&rendered))?;
             out.flush()?;
-            for note in &rendered.notes {
-                print_stderr(format_args!("{}: {}", input.shown(), text::line(note)));
+            for line in report::warnings::<Render>(&rendered.report) {
+                print_stderr(format_args!("{}: {}", input.shown(), line.text()));
             }
             Ok(Outcome::Good)
         }
@@ -212,6 +214,7 @@ fn together(render: &Render, choice: &Choice, is_one_of_many: bool) -> (Reading,
         choice.reading(outputs::SHARES, is_one_of_many),
         Render {
             parallelism,
+            refuses_without_effect: !is_one_of_many,
             ..render.clone()
         },
     )
@@ -224,19 +227,14 @@ fn make(file: &MeshFile, place: &Place, render: &Render, is_thumbnail: bool) -> 
         render.write(file, place)
     };
     match rendered {
-        Ok(rendered) => {
-            let (details, notes) = outputs::notes(&rendered.notes);
-            let (about, facts) = (about(&rendered), facts(&rendered));
-            let files = rendered.file.into_iter().collect();
-            JobResult::Written(Written {
-                about,
-                details,
-                notes,
-                facts,
-                files,
-                ..Written::default()
-            })
-        }
+        Ok(rendered) => JobResult::Written(Written {
+            about: about(&rendered),
+            details: report::details::<Render>(&rendered.report),
+            notes: report::warnings::<Render>(&rendered.report),
+            facts: facts(&rendered),
+            files: rendered.file.into_iter().collect(),
+            ..Written::default()
+        }),
         Err(error) => JobResult::of(error),
     }
 }
@@ -253,14 +251,13 @@ fn thumbnail(file: &MeshFile, place: &Place, render: &Render) -> meshmap_export:
 
 /// The properties of the JSON object.
 fn facts(rendered: &Rendered) -> Value {
-    json!({
+    let facts = json!({
         "size": rendered.size,
         "pictures": rendered.pictures,
         "triangles": rendered.triangles,
         "moment": rendered.moment,
-        "notes": rendered.notes,
-        "more_notes": rendered.more_notes,
-    })
+    });
+    json_text::with(facts, report::facts::<Render>(&rendered.report))
 }
 
 /// The content of a tile on a sheet.

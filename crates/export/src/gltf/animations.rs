@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use meshmap::iqm::Trs;
-use meshmap_scene::Clip;
+use meshmap_scene::{Clip, FactKind};
 
 use super::document::{Animation, Channel, ChannelTarget, Index, Sampler};
 use super::file::{Gltf, OF_CHANNEL, OF_NODE, TARGET, Use};
@@ -11,6 +11,7 @@ use super::skins::Joints;
 use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::report::{Change, Why};
 use crate::rig;
 use crate::settings::Job;
 
@@ -46,8 +47,10 @@ pub(super) fn write(
         let bytes = (clip.length() as u64).saturating_mul(of_frame as u64);
         budget.read(bytes, "keys and poses of all animations")?;
         let poses = match rig::local_keys(&clip, job, TARGET) {
-            Err(error @ Error::NotHeld { .. }) => {
-                outcome.leave_out(format!("the animation {}: {error}", clip.name()));
+            Err(Error::NotHeld { .. }) => {
+                outcome
+                    .report
+                    .leave_out(FactKind::Clips, Why::Sheared, clip.name());
                 continue;
             }
             poses => poses?,
@@ -108,10 +111,8 @@ fn write_clip(
     let (budget, frames) = (&job.budget, clip.key_count());
     let poses = rig::local_keys(clip, job, TARGET)?;
     if clip.is_rebased() {
-        outcome.change(
-            "poses, now relative to the parents of the joints",
-            poses.len() as u64,
-        );
+        let count = poses.len() as u64;
+        outcome.report.change(Change::PosesRebased, count);
     }
     // The times, and what one joint does.
     budget.charge_for::<([f32; 2], Trs, Trs)>(frames, "keys of an animation")?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use meshmap::{Dequant, Influences, Scalar, Semantic, VertexFormat, colors_to_linear};
-use meshmap_scene::{Buffer, Pose, Stream};
+use meshmap_scene::{Buffer, FactKind, Pose, Stream};
 
 use super::column::Column;
 use super::document::Index;
@@ -17,6 +17,7 @@ use crate::names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::read;
+use crate::report::{Change, Why};
 
 /// The accessors of the attributes of a part, by the names of glTF.
 pub(super) type Attributes = BTreeMap<String, Index>;
@@ -33,7 +34,8 @@ pub(super) struct Writer<'a> {
     pose: Option<&'a Pose>,
     /// The scale and offset of positions that are written as integers.
     pub(super) dequant: Option<Dequant>,
-    has_normals: bool,
+    /// The normals that are written, one for each vertex, if there are tangents.
+    normals_of_tangents: Vec<[f32; 3]>,
     /// The normals that are written, one for each vertex, if targets need them.
     pub(super) normals: Option<Vec<[f32; 3]>>,
     /// `true` if the first set of texture coordinates of the file is the first one of the output.
@@ -66,7 +68,7 @@ impl<'a> Writer<'a> {
             is_skinned,
             pose: plan.scene.pose(),
             dequant: None,
-            has_normals: false,
+            normals_of_tangents: Vec::new(),
             normals: None,
             has_coordinates: false,
             waiting: Vec::new(),
@@ -177,18 +179,18 @@ impl<'a> Writer<'a> {
         // Programs transform normals by the matrices of a skin as they are: scales of three sizes would tilt them.
         let has_weights = self.buffer.stream(&Semantic::Weights(0)).is_some();
         if self.is_skinned || self.pose.is_some() && has_weights {
-            self.outcome.note(
-                "meshes with joints have positions as floats, so that their normals are right",
-            );
+            let address = || stream.address();
+            self.outcome
+                .report
+                .change_at(Change::FloatsForSkin, 1, address);
             return Ok(());
         }
         // A scale of 0 leaves no normals.
         if dequant.scale.iter().any(|scale| *scale <= 0.0) {
-            let address = stream.view().map(|view| view.address().to_string());
-            self.outcome.note(format!(
-                "{} is flat: its positions are floats",
-                address.unwrap_or_default()
-            ));
+            let address = || stream.address();
+            self.outcome
+                .report
+                .change_at(Change::FloatsForFlat, 1, address);
             return Ok(());
         }
         self.dequant = Some(dequant);
@@ -223,14 +225,16 @@ impl<'a> Writer<'a> {
         );
         if let Some(dequant) = self.dequant {
             against_scale(&mut normals, dequant.scale);
-            self.outcome.change(
-                "normals, turned for the scale of their node",
-                normals.len() as u64,
-            );
+            let count = normals.len() as u64;
+            self.outcome.report.change(Change::NormalsTurned, count);
         }
-        self.has_normals = true;
         if self.plan.job.morph_normals {
             self.normals = Some(normals.clone());
+        }
+        if self.buffer.stream(&Semantic::Tangent).is_some() {
+            let budget = &self.gltf.budget;
+            budget.charge_for::<[f32; 3]>(normals.len(), "normals of tangents")?;
+            self.normals_of_tangents.clone_from(&normals);
         }
         self.add("NORMAL", Column::Floats3(normals))
     }
@@ -244,10 +248,8 @@ impl<'a> Writer<'a> {
             Semantic::TexCoord(set) => self.texcoords(*set, stream),
             Semantic::Color(set) => self.colors(*set, stream),
             Semantic::Custom(name) => self.custom(name, stream),
-            semantic => {
-                self.outcome.leave_out(semantic.to_string());
-                Ok(())
-            }
+            // Further joints and weights, which the ledger has reported.
+            _ => Ok(()),
         }
     }
 
@@ -255,10 +257,21 @@ impl<'a> Writer<'a> {
         let Some(mut tangents) = self.array::<4>(stream)? else {
             return Ok(());
         };
-        if !self.has_normals || !make_unit_tangents(&mut tangents, self.outcome) {
-            self.outcome
-                .leave_out("tangents that have no normals, no length or no sign");
+        let report = &mut self.outcome.report;
+        if self.normals_of_tangents.is_empty() {
+            report.leave_out(FactKind::Tangents, Why::NoNormals, stream.address());
             return Ok(());
+        }
+        let made = make_unit_tangents(&mut tangents, &self.normals_of_tangents);
+        let replaced = made.replaced.len();
+        if replaced == tangents.len() {
+            report.leave_out(FactKind::Tangents, Why::NoDirection, stream.address());
+            return Ok(());
+        }
+        report.change(Change::TangentsScaled, made.scaled);
+        if let Some(first) = made.replaced.first() {
+            let address = || format!("{}[{first}]", stream.address());
+            report.change_at(Change::TangentsReplaced, replaced as u64, address);
         }
         self.add("TANGENT", Column::Floats4(tangents))
     }
@@ -267,9 +280,7 @@ impl<'a> Writer<'a> {
         if stream.corners().is_none() {
             return Ok(());
         }
-        if stream.format().components > 2 {
-            self.outcome.leave_out("the third texture coordinate");
-        }
+        read::count_third_coordinates(stream, self.plan, self.outcome)?;
         let column = match self.quantized_coordinates(stream)? {
             Some(column) => column,
             None => {
@@ -280,9 +291,6 @@ impl<'a> Writer<'a> {
                     for [_, v] in &mut coordinates {
                         *v = 1.0 - *v;
                     }
-                    let count = coordinates.len() as u64;
-                    self.outcome
-                        .change("texture coordinates v, now 1 - v", count);
                 }
                 Column::Floats2(coordinates)
             }
@@ -326,11 +334,15 @@ impl<'a> Writer<'a> {
         };
         let is_color = colors_to_linear(&mut colors);
         // A value outside of 0..=1 is not a colour in glTF.
-        let name = if is_color {
-            format!("COLOR_{set}")
-        } else {
-            self.free_name(&format!("COLOR_{set}"))
-        };
+        let mut name = format!("COLOR_{set}");
+        if !is_color {
+            name = self.free_name(&name);
+            let count = colors.len() as u64;
+            let address = || stream.address();
+            self.outcome
+                .report
+                .change_at(Change::ColorsAsNumbers, count, address);
+        }
         if stream.format() != VertexFormat::UNORM8X4 {
             return self.add(&name, Column::Floats4(colors));
         }
@@ -343,13 +355,13 @@ impl<'a> Writer<'a> {
     }
 
     fn custom(&mut self, name: &str, stream: &Stream) -> Result<()> {
-        let semantic = stream.semantic();
         let VertexFormat {
             scalar, components, ..
         } = stream.format();
+        let kind = FactKind::CustomAttributes;
         if scalar == Scalar::F64 || components > 4 {
-            self.outcome
-                .leave_out(format!("{semantic}, which glTF has no type for"));
+            let report = &mut self.outcome.report;
+            report.leave_out(kind, Why::NoType, stream.address());
             return Ok(());
         }
         let Some(values) = self.array::<4>(stream)? else {
@@ -358,9 +370,8 @@ impl<'a> Writer<'a> {
         // Integers are exact up to here.
         let mut numbers = values.as_flattened().iter();
         if !scalar.is_float() && numbers.any(|number| number.abs() >= 16_777_216.0) {
-            self.outcome.leave_out(format!(
-                "{semantic}, whose integers are too large for floats"
-            ));
+            let report = &mut self.outcome.report;
+            report.leave_out(kind, Why::TooLarge, stream.address());
             return Ok(());
         }
         self.gltf

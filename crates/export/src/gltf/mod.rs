@@ -17,11 +17,14 @@ mod vertices;
 mod weights;
 
 use meshmap_outputs::Place;
+use meshmap_scene::FactKind;
 
 use self::file::Gltf;
 use crate::error::Result;
+use crate::ledger::Decision;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::report::Change;
 use crate::settings::Target;
 
 pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
@@ -30,13 +33,66 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
         Target::Gltf => Gltf::parts(place, &job.budget),
         _ => Gltf::binary(place, &job.budget)?,
     };
-    if !job.animations.is_empty() && !plan.scene.takes_animations() {
-        outcome.leave_out(format!(
-            "the animations of other files, which {} files do not take",
-            plan.scene.format()
-        ));
-    }
     shapes::write(plan, &mut gltf, outcome)?;
     plan.check_written(outcome)?;
     gltf.finish(plan, outcome)
+}
+
+/// The decision about a kind of data in glTF.
+pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
+    match kind {
+        FactKind::Normals | FactKind::TexCoords | FactKind::FurtherTexCoords
+            if plan.has_bare_points() =>
+        {
+            Decision::Drops
+        }
+        FactKind::Influences | FactKind::Joints | FactKind::SkinJoints | FactKind::Clips
+            if plan.is_posed() =>
+        {
+            Decision::Drops
+        }
+        FactKind::Shapes
+        | FactKind::Integers
+        | FactKind::Names
+        | FactKind::Normals
+        | FactKind::TexCoords
+        | FactKind::FurtherTexCoords
+        | FactKind::Opacity
+        | FactKind::CustomAttributes
+        | FactKind::MaterialIds
+        | FactKind::Materials
+        | FactKind::Images
+        | FactKind::Levels
+        | FactKind::Snapshots
+        | FactKind::Joints
+        | FactKind::SkinJoints
+        | FactKind::Clips
+        | FactKind::Unit => Decision::Keeps,
+        FactKind::Tangents => Decision::Changes(Change::TangentsReplaced),
+        FactKind::ThirdTexCoords => Decision::Changes(Change::ThirdTexCoordLost),
+        FactKind::Colors | FactKind::FurtherColors => Decision::Changes(Change::ColorsAsNumbers),
+        FactKind::Influences => Decision::Changes(Change::WeightsScaled),
+        FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
+        FactKind::TexCoordNames
+        | FactKind::FurtherInfluences
+        | FactKind::CustomData
+        | FactKind::EdgeVisibility
+        | FactKind::FurtherImages
+        | FactKind::OtherLevels
+        | FactKind::OtherSnapshots
+        | FactKind::StartTime
+        | FactKind::Samples
+        | FactKind::JointOffsets
+        | FactKind::PelvisOffset
+        | FactKind::LockedScales
+        | FactKind::OtherClips
+        | FactKind::LoopFlags
+        | FactKind::Events
+        | FactKind::FrameBounds
+        | FactKind::Hulls
+        | FactKind::PhysicsMeshes
+        | FactKind::Comments
+        | FactKind::Metadata
+        | FactKind::Extensions => Decision::Drops,
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use meshmap::{Influences, Scratch, Semantic};
-use meshmap_scene::{Buffer, Parts, Shape, Stream};
+use meshmap_scene::{Buffer, FactKind, Parts, Shape, Stream};
 
 use super::attributes::{Attributes, Writer};
 use super::document::{Mesh, Node, Primitive, Target};
@@ -22,6 +22,7 @@ use crate::material_ids::MaterialIds;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::read;
+use crate::report::{Change, Warning, Why};
 
 /// The mode of a primitive whose vertices are points.
 const POINTS: u32 = 0;
@@ -46,7 +47,9 @@ pub(super) fn check_key_count(shape: &Shape, outcome: &mut Outcome) -> Result<()
         });
     }
     if count > 65 {
-        outcome.note("more than 64 morph targets, which is the most that Bevy can hold");
+        outcome
+            .report
+            .warn(Warning::ManyMorphTargets, count as u64 - 1);
     }
     Ok(())
 }
@@ -73,6 +76,7 @@ struct Base {
     normals: Option<Vec<[f32; 3]>>,
     vertices: Vertices,
     normal_list: Option<usize>,
+    has_coordinates: bool,
     /// `true` if the differences that the file stores are from these positions.
     stores_differences: bool,
     is_skinned: bool,
@@ -108,18 +112,13 @@ impl ShapeWriter<'_> {
         plan.charge_read(&buffer)?;
         self.charge(&buffer)?;
         let are_points = plan.scene.are_points();
-        let what = if are_points { "points" } else { "triangles" };
-        let nothing = format!("{}, which has no {what}", self.shape.address_at(key));
         if buffer.triangle_count() == 0 && !are_points {
-            self.outcome.leave_out(nothing);
+            self.leave_out_shape(key);
             return Ok(None);
         }
         let mut stores_differences = false;
         if let Some(positions) = buffer.positions().and_then(Stream::floats) {
             stores_differences = self.shape.is_base(key, positions)?;
-        }
-        if buffer.has_edge_visibility() && !are_points {
-            self.outcome.leave_out("visibility of edges");
         }
         read::remove_non_finite(&mut buffer, plan, self.outcome)?;
         self.ids
@@ -127,7 +126,7 @@ impl ShapeWriter<'_> {
         let merges_ids = self.ids.are_merged(plan.job);
         let vertices = Vertices::new(&buffer, merges_ids, plan, self.outcome)?;
         if vertices.are_empty(plan) {
-            self.outcome.leave_out(nothing);
+            self.leave_out_shape(key);
             return Ok(None);
         }
         let influences = match self.joints {
@@ -138,6 +137,19 @@ impl ShapeWriter<'_> {
         };
         self.geometry(&buffer, vertices, influences, stores_differences)
             .map(Some)
+    }
+
+    /// Reports that nothing of a key is drawn.
+    fn leave_out_shape(&mut self, key: usize) {
+        let why = if self.plan.scene.are_points() {
+            Why::NoPoints
+        } else {
+            Why::NoTriangles
+        };
+        let address = self.shape.address_at(key).to_string();
+        self.outcome
+            .report
+            .leave_out(FactKind::Shapes, why, address);
     }
 
     /// Charges what a read has decoded: the arrays and the corners, the positions, and the differences from them.
@@ -201,6 +213,7 @@ impl ShapeWriter<'_> {
                 ..primitive
             });
         }
+        let has_coordinates = writer.has_coordinates;
         let normals = writer.normals.take();
         let dequant = writer.dequant;
         let triangles: usize = vertices.parts.iter().map(|part| part.triangles.len()).sum();
@@ -228,6 +241,7 @@ impl ShapeWriter<'_> {
             normals,
             vertices,
             normal_list,
+            has_coordinates,
             stores_differences,
             is_skinned,
         })
@@ -239,13 +253,15 @@ impl ShapeWriter<'_> {
         let targets = self.targets(first, &mut base)?;
         let normals_move = base.normals.is_some();
         if targets > 0 && !plan.scene.are_points() {
-            let what = if normals_move {
-                "texture"
-            } else {
-                "normals and texture"
-            };
-            self.outcome
-                .leave_out(format!("{what} coordinates of all snapshots but one"));
+            let report = &mut self.outcome.report;
+            let count = targets as u64;
+            let why = Why::OfFirstSnapshot;
+            if base.normal_list.is_some() && !normals_move {
+                report.leave_out_many(FactKind::Normals, why, count);
+            }
+            if base.has_coordinates {
+                report.leave_out_many(FactKind::TexCoords, why, count);
+            }
         }
         if self.shape.has_keys() {
             self.outcome.snapshots += 1 + targets as u64;
@@ -374,6 +390,7 @@ impl ShapeWriter<'_> {
         let address = self.shape.address_at(key).then("normals").to_string();
         if !usable(
             &mut normals,
+            FactKind::Normals,
             || address.clone(),
             self.plan.job,
             self.outcome,
@@ -388,10 +405,8 @@ impl ShapeWriter<'_> {
         for (number, from) in now.zip(from.as_flattened()) {
             *number -= from;
         }
-        self.outcome.change(
-            "normals of morph targets, now differences",
-            normals.len() as u64,
-        );
+        let count = normals.len() as u64;
+        self.outcome.report.change(Change::NormalDifferences, count);
         Ok(normals)
     }
 

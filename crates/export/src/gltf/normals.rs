@@ -1,8 +1,9 @@
 //! Normals of unit length, which glTF asks for.
 
-use meshmap_scene::vector::{dot, face_normal, unit_of_f64};
+use meshmap_scene::vector::{cross, dot, face_normal, unit_of_f64};
 
 use crate::outcome::Outcome;
+use crate::report::Change;
 
 /// Maximum difference from 1 of the length of a normal that is kept; validators allow a little more.
 const TOLERANCE: f64 = 0.0006;
@@ -58,8 +59,8 @@ pub(super) fn make_unit(
             }
         }
     }
-    outcome.change("normals that were not of unit length, now are", scaled);
-    outcome.change("normals of length 0, now that of a triangle", replaced);
+    outcome.report.change(Change::NormalsScaled, scaled);
+    outcome.report.change(Change::NormalsReplaced, replaced);
 }
 
 /// Turns normals so that a node with this scale, which turns them back, shows them as they were.
@@ -77,25 +78,47 @@ pub(super) fn against_scale(normals: &mut [[f32; 3]], scale: [f32; 4]) {
     }
 }
 
-/// Returns `true` if all tangents have unit length, or can be normalized, and have a sign.
-pub(super) fn make_unit_tangents(tangents: &mut [[f32; 4]], outcome: &mut Outcome) -> bool {
-    let mut scaled = 0;
-    for tangent in tangents.iter_mut() {
+/// The changes of tangents.
+#[derive(Default)]
+pub(super) struct MadeTangents {
+    /// The number of tangents that have another length.
+    pub(super) scaled: u64,
+    /// The indices of tangents without a length or a sign.
+    pub(super) replaced: Vec<usize>,
+}
+
+/// Normalizes tangents that do not have unit length. Tangents without a length or a sign become a direction that is upright on the normal.
+pub(super) fn make_unit_tangents(tangents: &mut [[f32; 4]], normals: &[[f32; 3]]) -> MadeTangents {
+    let mut made = MadeTangents::default();
+    for (index, tangent) in tangents.iter_mut().enumerate() {
         let [x, y, z, sign] = *tangent;
-        if sign.abs() != 1.0 {
-            return false;
-        }
         match unit([x, y, z]) {
-            Unit::Is => {}
-            Unit::Becomes([x, y, z]) => {
+            Unit::Is if sign.abs() == 1.0 => {}
+            Unit::Becomes([x, y, z]) if sign.abs() == 1.0 => {
                 *tangent = [x, y, z, sign];
-                scaled += 1;
+                made.scaled += 1;
             }
-            Unit::None => return false,
+            _ => {
+                let normal = normals.get(index).copied().unwrap_or([0.0, 0.0, 1.0]);
+                let [x, y, z] = along_surface(normal);
+                *tangent = [x, y, z, 1.0];
+                made.replaced.push(index);
+            }
         }
     }
-    outcome.change("tangents that were not of unit length, now are", scaled);
-    true
+    made
+}
+
+/// A direction of unit length that is upright on a normal.
+fn along_surface(normal: [f32; 3]) -> [f32; 3] {
+    let normal = normal.map(f64::from);
+    // The axis that is farthest from the normal.
+    let axis = if normal[0].abs() < 0.6 {
+        [1.0, 0.0, 0.0]
+    } else {
+        [0.0, 1.0, 0.0]
+    };
+    unit_of_f64(cross(normal, axis)).unwrap_or([1.0, 0.0, 0.0])
 }
 
 enum Unit {

@@ -30,7 +30,7 @@ impl Rules {
     pub(super) fn of(plan: &Plan<'_>, outcome: &mut Outcome) -> Self {
         let up = plan.job.up;
         Self {
-            up: assume::up(plan.scene.format(), up, |note| outcome.note(note)),
+            up: assume::up(plan.scene.format(), up, &mut outcome.report),
             turn: plan.job.turn,
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use meshmap::Scratch;
-use meshmap_scene::Shape;
+use meshmap_scene::{FactKind, Shape};
 
 use super::document::{Coarser, Index, NodeExtensions};
 use super::file::Gltf;
@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::material_ids::MaterialIds;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::report::Why;
 use crate::{assume, rig};
 
 pub(super) fn write(plan: &Plan<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<()> {
@@ -67,7 +68,9 @@ pub(super) fn write(plan: &Plan<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> 
         && !joints.skeleton.stands_alone
     {
         if skins.is_empty() {
-            outcome.leave_out("the skin, which no face has usable weights for");
+            let count = joints.nodes.len() as u64;
+            let (kind, why) = (FactKind::SkinJoints, Why::NoWeights);
+            outcome.report.leave_out_many(kind, why, count);
         } else {
             tree.children.extend(&joints.roots);
         }

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use meshmap::VertexRemap;
-use meshmap_scene::Buffer;
+use meshmap_scene::{Buffer, FactKind};
 
 use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::report::Why;
 
 /// Maximum number of materials with separate vertices; more materials share them, because the JSON would outgrow the numbers.
 const MOST_SEPARATE: usize = 64;
@@ -256,7 +257,10 @@ impl Ids {
         /// Integers are exact up to here.
         const MOST: u32 = 1 << 24;
         if self.known.last().is_some_and(|id| *id > MOST) {
-            outcome.leave_out("material IDs, which are too large for floats");
+            let (kind, why) = (FactKind::MaterialIds, Why::TooLarge);
+            outcome
+                .report
+                .leave_out_many(kind, why, self.known.len() as u64);
             return Ok(None);
         }
         #[expect(clippy::cast_precision_loss, reason = "exact up to the limit above")]

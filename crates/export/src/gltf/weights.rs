@@ -3,11 +3,12 @@
 //! In glTF, each vertex of a skinned mesh follows a joint. Vertices without weights follow an extra joint, which nothing moves.
 
 use meshmap::{Influences, Scratch};
-use meshmap_scene::{Shape, Skeleton};
+use meshmap_scene::{FactKind, Shape, Skeleton};
 
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::outcome::Outcome;
+use crate::report::{Change, Why};
 
 /// The influences of a mesh; `None` if it has none, or more joints than 16 bits number.
 pub(super) fn of_shape(
@@ -17,10 +18,10 @@ pub(super) fn of_shape(
     outcome: &mut Outcome,
 ) -> Result<Option<Influences>> {
     let Ok(joint_count) = u16::try_from(skeleton.joints.len()) else {
-        outcome.leave_out(format!(
-            "the weights of {}, which has more than 65,535 joints",
-            shape.address()
-        ));
+        let address = shape.address().to_string();
+        outcome
+            .report
+            .leave_out(FactKind::Influences, Why::TooManyJoints, address);
         return Ok(None);
     };
     let counts = shape.counts(0, &mut Scratch::default())?;
@@ -31,34 +32,13 @@ pub(super) fn of_shape(
     let Some(influences) = shape.influences(joint_count)? else {
         return Ok(None);
     };
-    for (what, count) in [
-        (
-            "weights that are NaN or infinite, now 0",
-            influences.not_finite,
-        ),
-        (
-            "weights of joints that are not there, left out",
-            influences.beyond,
-        ),
-        (
-            "joints that are not there, now the last joint",
-            influences.clamped,
-        ),
-        (
-            "weights beyond the four greatest of a vertex, left out",
-            influences.dropped,
-        ),
-        (
-            "weights, now shares of the sum of their vertex",
-            influences.scaled,
-        ),
-        (
-            "vertices without weights, now on the joint meshmap_rest",
-            influences.resting,
-        ),
-    ] {
-        outcome.change(what, count);
-    }
+    let report = &mut outcome.report;
+    report.change(Change::WeightsNotFinite, influences.not_finite);
+    report.change(Change::WeightsBeyond, influences.beyond);
+    report.change(Change::WeightsClamped, influences.clamped);
+    report.change(Change::WeightsDropped, influences.dropped);
+    report.change(Change::WeightsScaled, influences.scaled);
+    report.change(Change::VerticesResting, influences.resting);
     Ok(Some(influences))
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use meshmap::{Attribute, Bounds, Influences, MeshFile, MeshView, Semantic, colors_to_linear};
 use meshmap_scene::vector::{cross, dot, dot_width, face_normal, sub, unit_of_f64};
-use meshmap_scene::{Pose, PosedFrame, Scene, SceneOptions, Shape, VectorKind};
+use meshmap_scene::{FactKind, Pose, PosedFrame, Scene, SceneOptions, Shape, VectorKind};
 
 use super::camera::{Frame, View};
 use super::color::Light;
@@ -15,6 +15,7 @@ use crate::check::replace_non_finite;
 use crate::error::{Error, Result};
 use crate::moment::{Moment, check_snapshots};
 use crate::remarks;
+use crate::report::{Change, Why};
 
 /// Triangles of all meshes, with the vertices that they use.
 #[derive(Default)]
@@ -211,7 +212,7 @@ impl Drawing {
             }
         }
         let scene = budget.scene(file, &options, TARGET)?;
-        remarks::report_all(scene.remarks(), rendered);
+        remarks::report_all(scene.remarks(), &mut rendered.report);
         let meshes = Mesh::all_of(&scene, budget)?;
         let has_dots = scene.are_points() || !scene.bones().is_empty();
         let mut drawing = Self {
@@ -286,7 +287,8 @@ impl Drawing {
             }
         }
         if !is_faint(self) {
-            rendered.note("triangles without an area are outside of the picture".to_owned());
+            let triangles = (self.indices.len() / 3) as u64;
+            rendered.report.change(Change::TrianglesOutside, triangles);
             return Ok(());
         }
         let step = corners.len().div_ceil(MOST_DOTS).max(1);
@@ -311,8 +313,8 @@ impl Drawing {
         if !self.colors.is_empty() {
             self.colors.resize(self.positions.len(), None);
         }
-        rendered
-            .note("the triangles are too small to be seen: dots are at their corners".to_owned());
+        let triangles = (self.indices.len() / 3) as u64;
+        rendered.report.change(Change::TrianglesAsDots, triangles);
         Ok(())
     }
 
@@ -452,10 +454,9 @@ impl Drawing {
         if let Some(values) = &mut normals {
             match finite(values, &used, view, &Semantic::Normal, render, rendered) {
                 Err(Error::NonFinite { address, value }) => {
-                    let mesh = view.address();
-                    rendered.note(format!(
-                        "the normals of {mesh} are computed, because {address} is {value}"
-                    ));
+                    let element = format!("{address} is {value}");
+                    let report = &mut rendered.report;
+                    report.leave_out(FactKind::Normals, Why::NotFinite, element);
                     normals = None;
                 }
                 checked => checked?,
@@ -546,7 +547,11 @@ impl Drawing {
         };
         let step = attribute.len().div_ceil(MOST_DOTS).max(1);
         if step > 1 {
-            rendered.note(format!("{}: one of {step} points is drawn", view.address()));
+            let points = attribute.len() as u64;
+            let address = || view.address().to_string();
+            rendered
+                .report
+                .change_at(Change::PointsSampled, points, address);
         }
         let indices: Vec<u32> = (0..).take(attribute.len()).step_by(step).collect();
         let used = Used::of(&indices);
@@ -715,12 +720,9 @@ fn finite(
 ) -> Result<()> {
     let address_of = |place| format!("{}.{semantic}[{}]", view.address(), used.index(place));
     let replaced = replace_non_finite(elements, address_of, render.zero_non_finite)?;
-    if replaced > 0 {
-        rendered.note(format!(
-            "{}.{semantic}: {replaced} NaN and infinite numbers, drawn as 0",
-            view.address()
-        ));
-    }
+    let address = || format!("{}.{semantic}", view.address());
+    let change = Change::NonFiniteZeroed;
+    rendered.report.change_at(change, replaced, address);
     Ok(())
 }
 

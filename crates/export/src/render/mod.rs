@@ -51,6 +51,7 @@ use crate::assume;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::moment::{Finder, Moment, Name, Named, When, has_many_snapshots};
+use crate::report::{Assumption, Warning};
 
 impl Render {
     fn frame(&self) -> Frame {
@@ -85,7 +86,7 @@ impl Render {
 
     /// The axis that points up in a file.
     fn up(&self, file: &MeshFile, rendered: &mut Rendered) -> Axis {
-        assume::up(file.format(), self.up, |note| rendered.note(note))
+        assume::up(file.format(), self.up, &mut rendered.report)
     }
 
     /// The cosine and the sine of the angle of a picture of a turntable.
@@ -181,7 +182,12 @@ impl Render {
     /// [`NonFinite`](crate::Error::NonFinite) for such a number.
     pub fn picture(&self, file: &MeshFile) -> Result<(Picture, Rendered)> {
         let budget = Budget::of_pictures(file);
-        budget.run(|| self.picture_within(file, &budget))
+        budget.run(|| {
+            let report = self.report_of(file, &budget)?;
+            let (picture, mut rendered) = self.picture_within(file, &budget)?;
+            rendered.report.warnings.extend(report.warnings);
+            Ok((picture, rendered))
+        })
     }
 
     fn picture_within(&self, file: &MeshFile, budget: &Budget) -> Result<(Picture, Rendered)> {
@@ -211,7 +217,16 @@ impl Render {
     /// sheet, single pictures may be empty. If all are, that is an error, and no file is written.
     pub fn write(&self, file: &MeshFile, place: &Place) -> Result<Rendered> {
         let budget = &Budget::of_pictures(file);
-        budget.run(|| match self.turntable {
+        budget.run(|| {
+            let report = self.report_of(file, budget)?;
+            let mut rendered = self.write_within(file, place, budget)?;
+            rendered.report.warnings.extend(report.warnings);
+            Ok(rendered)
+        })
+    }
+
+    fn write_within(&self, file: &MeshFile, place: &Place, budget: &Budget) -> Result<Rendered> {
+        match self.turntable {
             _ if self.sheet => self.write_sheet(file, place, budget),
             _ if self.animation => self.write_animation(file, place, budget),
             Some(pictures) => self.write_turntable(file, pictures.max(1), place, budget),
@@ -219,7 +234,7 @@ impl Render {
                 let (picture, rendered) = self.picture_within(file, budget)?;
                 save(&picture, place, rendered)
             }
-        })
+        }
     }
 
     fn write_turntable(
@@ -247,17 +262,15 @@ impl Render {
     fn write_animation(&self, file: &MeshFile, place: &Place, budget: &Budget) -> Result<Rendered> {
         let Some(run) = self.finder().all(file, self.every(), budget)? else {
             let (picture, mut rendered) = self.picture_within(file, budget)?;
-            rendered.note("nothing moves: one picture".to_owned());
+            rendered.report.warn(Warning::NothingMoves, 1);
             return save(&picture, place, rendered);
         };
         let mut rendered = Rendered::default();
         let frame = self.frame();
         let (camera, first) = self.camera_of_all(file, &run.moments, budget, &mut rendered)?;
         if run.is_rate_assumed {
-            rendered.note(format!(
-                "the file does not store a frame rate: assuming {} per second",
-                Format::USUAL_RATE
-            ));
+            let rate = Assumption::FrameRate(Format::USUAL_RATE);
+            rendered.report.assume(rate);
         }
         let count = u32::try_from(run.moments.len()).unwrap_or(u32::MAX);
         let mut ignored = Rendered::default();

@@ -2,15 +2,18 @@
 
 use std::num::NonZero;
 
-use meshmap::{Address, Axis, Parallelism};
+use meshmap::{Address, Axis, MeshFile, Parallelism};
 use meshmap_outputs::Written;
+use meshmap_scene::SceneOptions;
 
 use super::camera::Frame;
+use crate::budget::Budget;
+use crate::error::Result;
 use crate::files::identity;
+use crate::options::{AboutKinds, CLIPS, LEVELS, MOMENTS, SNAPSHOTS, options, texts};
 #[cfg(feature = "clap")]
 use crate::options::{ParseError, parse};
-use crate::options::{options, texts};
-use crate::outcome::{Report, add};
+use crate::report::Report;
 use crate::settings::{Lods, Target};
 use crate::turn::Turn;
 
@@ -72,7 +75,7 @@ options! {
     /// overrides `turntable`. An animation or a contact sheet of a file without motion has one picture. In a turntable, the mesh
     /// rotates once around the up axis. The sides of pictures are limited to 1 to 8192 pixels.
     ///
-    /// Each field but the last is an option of the command and of Python as well. Options may be added: end an expression of this
+    /// Each field but the last two is an option of the command and of Python as well. Options may be added: end an expression of this
     /// type with `..Render::default()`.
     ///
     /// # Examples
@@ -112,19 +115,19 @@ options! {
             meshes: Vec<Address>,
             /// Level of detail of a Second Life asset: finest, high, medium, low, lowest or all.
             #[arg(long, value_name = "LEVEL", default_value_t, conflicts_with = "meshes")]
-            lod: Lods,
+            lod: Lods => LEVELS,
             /// The snapshot of a CGeo file, counted from 0.
             #[arg(long, value_name = "N", group = "moment")]
-            snapshot: Option<usize>,
+            snapshot: Option<usize> => SNAPSHOTS,
             /// The frame of an IQM animation, counted from 0.
             #[arg(long, value_name = "N", group = "moment")]
-            frame: Option<u32>,
+            frame: Option<u32> => CLIPS,
             /// The snapshot or frame nearest to this time.
             #[arg(long = "time", value_name = "SECONDS", group = "moment", value_parser = parse::finite)]
-            seconds: Option<f64>,
+            seconds: Option<f64> => MOMENTS,
             /// The IQM animation with this name [default: the first].
             #[arg(long, value_name = "NAME")]
-            anim: Option<String>,
+            anim: Option<String> => CLIPS,
             /// Write an APNG of N pictures in which the mesh turns around.
             #[arg(long, value_name = "N", group = "motion", value_parser = clap::value_parser!(u32).range(1..=10_000))]
             turntable: Option<u32>,
@@ -136,7 +139,7 @@ options! {
             sheet: bool,
             /// Use only every N-th snapshot or frame [default: 1].
             #[arg(long, value_name = "N")]
-            every: Option<NonZero<usize>>,
+            every: Option<NonZero<usize>> => MOMENTS,
             /// Draw 0 for NaN and infinite values.
             #[arg(long)]
             zero_non_finite: bool,
@@ -145,6 +148,9 @@ options! {
         /// The use of the threads of rayon's pool. The outcome does not depend on it.
         #[serde(skip)]
         parallelism: Parallelism,
+        /// `true` if an option that has no effect on the file is an error: for one file. Otherwise the report lists such options.
+        #[serde(skip)]
+        refuses_without_effect: bool,
     }
 }
 
@@ -179,15 +185,28 @@ pub struct Rendered {
     pub moment: String,
     /// The largest distance between two compared vertices, for a comparison.
     pub largest_distance: Option<f64>,
-    /// Assumptions, and parts that were not drawn as stored, one line each: the first 64.
-    pub notes: Vec<String>,
-    /// The number of further notes.
-    pub more_notes: u64,
+    /// Assumptions, and parts that were not drawn as stored.
+    pub report: Report,
 }
 
 impl Render {
     /// The revision of the renderer: it changes when pictures do.
     pub const REVISION: u32 = 1;
+
+    /// The options that have no effect on a file, with the kinds of data that they are about; fails if they are refused.
+    pub(super) fn report_of(&self, file: &MeshFile, budget: &Budget) -> Result<Report> {
+        let facts = || {
+            let mut options = SceneOptions::default();
+            options.meshes.clone_from(&self.meshes);
+            options.levels = self.lod.levels();
+            options.snapshots = file.as_cgeo().map(|_| vec![0]);
+            Ok(budget.scene(file, &options, TARGET)?.facts())
+        };
+        let options: Vec<AboutKinds> = self.without_effect(facts)?;
+        let mut report = Report::default();
+        report.warn_without_effect(&options, self.refuses_without_effect)?;
+        Ok(report)
+    }
 
     /// All that decides about a picture except for the file: see [`Convert::identity`](crate::Convert::identity).
     #[must_use]
@@ -196,21 +215,7 @@ impl Render {
     }
 }
 
-impl Report for Rendered {
-    fn lacks(&mut self, what: String) {
-        Self::note(self, format!("drawn without {what}"));
-    }
-
-    fn skips(&mut self, _: String) {}
-
-    fn note(&mut self, _: String) {}
-}
-
 impl Rendered {
-    pub(super) fn note(&mut self, note: String) {
-        add(note, &mut self.notes, &mut self.more_notes);
-    }
-
     pub(super) fn at(self, file: Written) -> Self {
         Self {
             file: Some(file),

@@ -6,7 +6,7 @@ use std::io::{Seek, Write};
 use meshmap::cgeo::TopologyId;
 use meshmap::{Scratch, Semantic};
 use meshmap_scene::vector::dot_width;
-use meshmap_scene::{Buffer, Corners, Parts, Shape, Stream};
+use meshmap_scene::{Buffer, Corners, FactKind, Parts, Shape, Stream};
 
 use super::crate_file::CrateFile;
 use super::materials::{Materials, Subsets};
@@ -21,6 +21,7 @@ use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::read;
+use crate::report::Why;
 
 pub(super) fn write<W: Write + Seek>(
     shape: &Shape,
@@ -76,13 +77,7 @@ pub(super) fn write<W: Write + Seek>(
         );
     }
     let mut clock = Clock::new(count, job.every());
-    let keeps_triangles = writer.tracks.corners.is_constant();
     writer.finish(&mut prim, &mut clock, materials)?;
-    if count > 1 && keeps_triangles && !are_points {
-        outcome.note(
-            "in Blender: let the modifier Mesh Sequence Cache read vertices only, to play many times faster",
-        );
-    }
     let times = if count > 1 {
         times_of_stage(clock.last(), rate)
     } else {
@@ -108,7 +103,7 @@ struct Tracks {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Name {
     Normals,
-    Coordinates(usize),
+    Coordinates(u32),
 }
 
 impl Name {
@@ -116,7 +111,7 @@ impl Name {
     fn of(semantic: &Semantic) -> Option<Self> {
         match semantic {
             Semantic::Normal => Some(Self::Normals),
-            Semantic::TexCoord(set) => Some(Self::Coordinates(usize::try_from(*set).ok()?)),
+            Semantic::TexCoord(set) => Some(Self::Coordinates(*set)),
             _ => None,
         }
     }
@@ -241,9 +236,6 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         buffer: &Buffer,
     ) -> Result<()> {
         let plan = self.plan;
-        if buffer.has_edge_visibility() {
-            self.outcome.leave_out("visibility of edges");
-        }
         let Some(corners) = buffer.position_corners() else {
             return Ok(());
         };
@@ -304,7 +296,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             let rep = match name {
                 Name::Normals => self.file.floats(values.iter().copied())?,
                 Name::Coordinates(_) => {
-                    self.outcome.leave_out("the third texture coordinate");
+                    read::count_third_coordinates(stream, plan, self.outcome)?;
                     self.file.floats(values.iter().map(|[u, v, _]| [*u, *v]))?
                 }
             };
@@ -330,12 +322,14 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             if track.count == drawn {
                 return true;
             }
-            outcome.leave_out(match name {
-                Name::Normals => "normals, which not every snapshot has".to_owned(),
+            let (kind, name) = match name {
+                Name::Normals => (FactKind::Normals, "normals".to_owned()),
                 Name::Coordinates(channel) => {
-                    format!("map_channels[{channel}], which not every snapshot has")
+                    let semantic = Semantic::TexCoord(*channel);
+                    (read::kind_of(&semantic), format!("map_channels[{channel}]"))
                 }
-            });
+            };
+            outcome.report.leave_out(kind, Why::NotEverywhere, name);
             false
         };
         let streams = tracks
@@ -406,7 +400,8 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         }
         prim.properties.extend(properties);
         if tracks.lacks_ids && !tracks.subsets.is_empty() {
-            outcome.leave_out("materials, which not every snapshot has");
+            let why = Why::NotEverywhere;
+            outcome.report.leave_out_many(FactKind::MaterialIds, why, 1);
             return Ok(());
         }
         tracks.subsets.add_to(prim, clock, file, materials)

@@ -4,7 +4,7 @@ use std::io::{Seek, Write};
 
 use meshmap::{ErrorKind, Scalar, Semantic, VertexFormat, colors_to_linear};
 use meshmap_scene::vector::dot_width;
-use meshmap_scene::{Buffer, Parts, Shape, Stream};
+use meshmap_scene::{Buffer, FactKind, Parts, Shape, Stream};
 
 use super::crate_file::CrateFile;
 use super::materials::Materials;
@@ -14,7 +14,8 @@ use crate::error::Result;
 use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::read;
+use crate::read::{self, kind_of};
+use crate::report::Why;
 
 /// The prim of a shape with one index for all attributes; `None` if nothing of it is drawn, which is reported.
 pub(super) fn write<W: Write + Seek>(
@@ -34,7 +35,9 @@ pub(super) fn write<W: Write + Seek>(
     let count = plan.triangle_count(&buffer);
     let address = shape.address().to_string();
     if count == 0 && !are_points {
-        outcome.leave_out(format!("{address}, which has no triangles"));
+        outcome
+            .report
+            .leave_out(FactKind::Shapes, Why::NoTriangles, address);
         return Ok(None);
     }
     let name = job.name_of(shape.name());
@@ -127,15 +130,13 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
     fn other(&mut self, stream: &Stream, prim: &mut Prim) -> Result<()> {
         match stream.semantic() {
             Semantic::Position | Semantic::Normal => Ok(()),
-            semantic @ (Semantic::Joints(_) | Semantic::Weights(_)) => {
-                self.outcome.leave_out(semantic.to_string());
-                Ok(())
-            }
+            // The ledger has reported them.
+            Semantic::Joints(_) | Semantic::Weights(_) => Ok(()),
             Semantic::TexCoord(set) => {
                 let Some(values) = self.texcoords(stream)? else {
                     return Ok(());
                 };
-                let name = self.own(&coordinates(usize::try_from(*set).unwrap_or(usize::MAX)));
+                let name = self.own(&coordinates(*set));
                 add(prim, name, "texCoord2f[]", values);
                 Ok(())
             }
@@ -146,16 +147,12 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
     }
 
     fn texcoords(&mut self, stream: &Stream) -> Result<Option<Rep>> {
-        if stream.format().components > 2 {
-            self.outcome.leave_out("the third texture coordinate");
-        }
+        read::count_third_coordinates(stream, self.plan, self.outcome)?;
         let Some(mut coords) = self.array::<2>(stream)? else {
             return Ok(None);
         };
         if self.plan.flips_v {
             coords.iter_mut().for_each(|[_, v]| *v = 1.0 - *v);
-            self.outcome
-                .change("texture coordinates v, now 1 - v", coords.len() as u64);
         }
         self.out.floats(coords.into_iter()).map(Some)
     }
@@ -200,8 +197,8 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             ..
         } = stream.format();
         if components > 4 || scalar == Scalar::F64 {
-            self.outcome
-                .leave_out(format!("{semantic}, of {}", stream.format()));
+            let report = &mut self.outcome.report;
+            report.leave_out(kind_of(semantic), Why::NoType, stream.address());
             return Ok(());
         }
         let is_float = scalar.is_float() || normalized;
@@ -233,8 +230,8 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
                     .collect((0..count).map(|_| [0; 4]), "numbers of an attribute")?;
                 match attribute.write_into(format, format.size(), numbers.as_flattened_mut()) {
                     Err(error) if error.kind() == ErrorKind::OutOfRange => {
-                        self.outcome
-                            .leave_out(format!("{semantic}, whose integers are too large"));
+                        let report = &mut self.outcome.report;
+                        report.leave_out(kind_of(semantic), Why::TooLarge, stream.address());
                         return Ok(());
                     }
                     converted => converted?,

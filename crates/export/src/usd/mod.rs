@@ -16,6 +16,7 @@ mod values;
 
 use meshmap::Axis;
 use meshmap_outputs::Place;
+use meshmap_scene::FactKind;
 
 use self::crate_file::CrateFile;
 use self::materials::{MATERIALS, Materials};
@@ -23,10 +24,12 @@ use self::prim::{Prim, Property, Token, Value};
 use self::tables::Tables;
 use crate::assume;
 use crate::error::{Error, Result};
+use crate::ledger::Decision;
 use crate::material_ids::MaterialIds;
 use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::report::Change;
 use crate::turn::Turn;
 
 /// A prim that moves, and the fields of the stage with its times.
@@ -42,7 +45,7 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
     let shown = plan.root_name();
     let root_name = Names::default().add(&shown, "");
     let (mut materials, mut names) = (Materials::below(&root_name), Names::with(&[MATERIALS]));
-    let up = assume::up(plan.scene.format(), job.up, |note| outcome.note(note));
+    let up = assume::up(plan.scene.format(), job.up, &mut outcome.report);
     // Stages have Y up, or Z.
     let upright = match up {
         Axis::X => Some(("xformOp:rotateZ", 90.0)),
@@ -121,5 +124,61 @@ fn not_held(what: String) -> Error {
     Error::NotHeld {
         target: "usdc",
         what,
+    }
+}
+
+/// The decision about a kind of data in USD.
+pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
+    match kind {
+        FactKind::Normals | FactKind::TexCoords | FactKind::FurtherTexCoords
+            if plan.has_bare_points() =>
+        {
+            Decision::Drops
+        }
+        FactKind::Joints | FactKind::Clips if !plan.scene.has_only_joints() => Decision::Drops,
+        FactKind::Shapes
+        | FactKind::Integers
+        | FactKind::Names
+        | FactKind::Normals
+        | FactKind::Tangents
+        | FactKind::TexCoords
+        | FactKind::FurtherTexCoords
+        | FactKind::Colors
+        | FactKind::Opacity
+        | FactKind::FurtherColors
+        | FactKind::CustomAttributes
+        | FactKind::MaterialIds
+        | FactKind::Materials
+        | FactKind::Images
+        | FactKind::Snapshots
+        | FactKind::Joints
+        | FactKind::Unit => Decision::Keeps,
+        FactKind::Clips => Decision::Changes(Change::ScalesRounded),
+        FactKind::ThirdTexCoords => Decision::Changes(Change::ThirdTexCoordLost),
+        FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
+        FactKind::Levels => Decision::Changes(Change::LevelsOverlap),
+        FactKind::TexCoordNames
+        | FactKind::Influences
+        | FactKind::FurtherInfluences
+        | FactKind::CustomData
+        | FactKind::EdgeVisibility
+        | FactKind::FurtherImages
+        | FactKind::OtherLevels
+        | FactKind::OtherSnapshots
+        | FactKind::StartTime
+        | FactKind::Samples
+        | FactKind::SkinJoints
+        | FactKind::JointOffsets
+        | FactKind::PelvisOffset
+        | FactKind::LockedScales
+        | FactKind::OtherClips
+        | FactKind::LoopFlags
+        | FactKind::Events
+        | FactKind::FrameBounds
+        | FactKind::Hulls
+        | FactKind::PhysicsMeshes
+        | FactKind::Comments
+        | FactKind::Metadata
+        | FactKind::Extensions => Decision::Drops,
     }
 }

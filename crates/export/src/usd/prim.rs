@@ -155,7 +155,7 @@ pub(super) fn extent(points: &[[f32; 3]]) -> [[f32; 3]; 2] {
 }
 
 /// The name of a set of texture coordinates, among the primvars.
-pub(super) fn coordinates(set: usize) -> String {
+pub(super) fn coordinates(set: u32) -> String {
     if set == 0 {
         "st".to_owned()
     } else {

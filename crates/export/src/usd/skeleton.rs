@@ -4,7 +4,7 @@ use std::io::{Seek, Write};
 use std::rc::Rc;
 
 use meshmap::iqm::Trs;
-use meshmap_scene::{Clip, Joint};
+use meshmap_scene::{Clip, FactKind, Joint};
 
 use super::crate_file::CrateFile;
 use super::prim::{Prim, Property, Token, Value};
@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::report::{Change, Why};
 use crate::rig;
 use crate::settings::Job;
 
@@ -96,8 +97,10 @@ pub(super) fn write<W: Write + Seek>(
         file.charge_prim(name.len())?;
         end = codes.iter().copied().fold(end, f64::max);
         match poses(&clip, joints.len(), &codes, job, file, outcome) {
-            Err(error @ Error::NotHeld { .. }) => {
-                outcome.leave_out(format!("the animation {name}: {error}"));
+            Err(Error::NotHeld { .. }) => {
+                outcome
+                    .report
+                    .leave_out(FactKind::Clips, Why::Sheared, name);
                 continue;
             }
             moved => prim.properties.extend(moved?),
@@ -164,10 +167,8 @@ fn poses<W: Write + Seek>(
         return Err(not_held(format!("a joint has the number {number}")));
     }
     if clip.is_rebased() {
-        outcome.change(
-            "poses, now relative to the parents of the joints",
-            poses.len() as u64,
-        );
+        let count = poses.len() as u64;
+        outcome.report.change(Change::PosesRebased, count);
     }
     job.budget
         .charge_for::<[Rep; 3]>(codes.len(), "poses of all animations")?;
@@ -185,7 +186,7 @@ fn poses<W: Write + Seek>(
             .count();
         scales.push(file.halves(halves)?);
     }
-    outcome.change("scales of joints, rounded to 16 bits", rounded as u64);
+    outcome.report.change(Change::ScalesRounded, rounded as u64);
     let times = file.times(codes.iter().copied())?;
     let is_still = poses
         .chunks(joints.max(1))

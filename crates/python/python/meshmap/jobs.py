@@ -171,7 +171,8 @@ def _told(done: dict[str, Any]) -> dict[str, Any]:
     """The columns of a row about an output."""
     row = {"output": os.fsencode(done["output"]).decode("utf-8", "replace"), "state": done["state"]}
     if done["state"] == "written":
-        row |= {"vertices": done["vertices"], "triangles": done["triangles"], "left_out": "; ".join(done["left_out"]) or None}
+        left_out = "; ".join(entry["text"] for entry in done["left_out"])
+        row |= {"vertices": done["vertices"], "triangles": done["triangles"], "left_out": left_out or None}
     return row
 
 

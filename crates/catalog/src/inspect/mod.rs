@@ -10,10 +10,10 @@ pub use self::json::{ErrorInfo, Object, object, object_of_no_file, path_bytes};
 use self::lists::Lists;
 pub use self::lists::cut;
 pub use self::model::{
-    AttributeInfo, ByAddress, Damage, Depth, Facts, Group, Inspection, MeshInfo, Part, State,
-    Summary,
+    AttributeInfo, ByAddress, Damage, Facts, Group, Inspection, MeshInfo, Part, State, Summary,
 };
 use self::model::{Damages, Look, SMALL, cut_off};
+use crate::depth::Depth;
 use crate::input::{Input, Problem, Reading, memory_for};
 use crate::{json as json_text, windows};
 
@@ -60,7 +60,11 @@ pub fn info(
 ) -> serde_json::Result<String> {
     let mut inspection = Inspection::new(
         Input::named(path),
-        if full { Depth::Check } else { Depth::Look },
+        if full {
+            Depth::Everything
+        } else {
+            Depth::Headers
+        },
     );
     inspection.bytes = bytes;
     look_at(file.clone(), true, &mut inspection);
@@ -143,7 +147,7 @@ pub struct Checked {
 /// Checks every value of a file, as `meshmap verify` does. All commands learn from this which parts cannot be used.
 #[must_use]
 pub fn check(file: &MeshFile) -> Checked {
-    let (findings, damages) = problems(file, file.source().len().ok().flatten(), Depth::Check);
+    let (findings, damages) = problems(file, file.source().len().ok().flatten(), Depth::Everything);
     Checked {
         findings,
         damage: damages.list,
@@ -159,8 +163,8 @@ fn problems(file: &MeshFile, bytes: Option<u64>, depth: Depth) -> (Vec<Finding>,
     }
     unusable(file.findings(), file, &mut damages);
     let findings = match depth {
-        Depth::Look | Depth::Snapshots => file.findings().to_vec(),
-        Depth::Check => validate(file, bytes, &mut damages),
+        Depth::Headers | Depth::Snapshots | Depth::Meshes => file.findings().to_vec(),
+        Depth::Everything => validate(file, bytes, &mut damages),
     };
     (findings, damages)
 }

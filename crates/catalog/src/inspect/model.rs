@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::lists::Lists;
 use super::serialize::{as_map, as_pair};
+use crate::depth::Depth;
 use crate::input::{Input, Problem};
 use crate::text;
 
@@ -19,17 +20,6 @@ pub(super) const SMALL: u64 = 1 << 20;
 
 /// Stored bytes that may be read for an exact number without being asked to.
 pub(super) const WORTH_READING: u64 = 16 << 20;
-
-/// The amount of a file that is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
-    /// Only what costs little.
-    Look,
-    /// Also the beginning of each snapshot.
-    Snapshots,
-    /// Everything, with a check of every value.
-    Check,
-}
 
 /// The state of a part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -441,7 +431,7 @@ impl Inspection {
     /// `true` if every value was checked. Otherwise a value that is out of range or not finite may have been missed.
     #[must_use]
     pub fn is_checked(&self) -> bool {
-        self.file.is_some() && self.depth == Depth::Check
+        self.file.is_some() && self.depth == Depth::Everything
     }
 
     /// The end of a file whose parts extend beyond it, and the expected end, if it is declared.
@@ -489,7 +479,7 @@ impl Inspection {
     pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
         let known = ByAddress::new(&self.damage);
         let salvaged = self.salvaged.iter().cloned();
-        let usual = if self.depth == Depth::Check {
+        let usual = if self.depth == Depth::Everything {
             State::Intact
         } else {
             State::NotChecked

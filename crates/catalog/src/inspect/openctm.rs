@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::lists::Lists;
 use super::model::{
-    AttributeInfo, Depth, Facts, Look, MeshInfo, Summary, WORTH_READING, corners, lossy, single,
+    AttributeInfo, Facts, Look, MeshInfo, Summary, WORTH_READING, corners, lossy, single,
 };
+use crate::depth::Depth;
 use crate::text;
 
 /// Format, version and method: `OpenCTM 5, MG2 (lossy)`.
@@ -119,5 +120,5 @@ fn are_boxes_worth_it(bodies: &Container, depth: Depth) -> bool {
             sum.1 + block.decoded_len.unwrap_or(0),
         )
     });
-    depth == Depth::Check || (stored <= WORTH_READING && decoded <= WORTH_DECODING)
+    depth >= Depth::Meshes || (stored <= WORTH_READING && decoded <= WORTH_DECODING)
 }

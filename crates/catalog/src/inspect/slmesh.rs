@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::lists::Lists;
 use super::model::{
-    AttributeInfo, Damage, Damages, Depth, Facts, Look, MeshInfo, PartDetail, Summary,
-    WORTH_READING, corners, cut_off, lossy, single,
+    AttributeInfo, Damage, Damages, Facts, Look, MeshInfo, PartDetail, Summary, WORTH_READING,
+    corners, cut_off, lossy, single,
 };
+use crate::depth::Depth;
 use crate::text;
 
 pub(super) const VARIANT: &str = "Second Life mesh asset";
@@ -77,7 +78,7 @@ fn is_worth_reading(asset: &Asset) -> bool {
 
 pub(super) fn facts(asset: &Asset, look: &mut Look<'_>) -> Facts {
     let decoded =
-        (look.depth == Depth::Check || is_worth_reading(asset)).then(|| asset.decode_all());
+        (look.depth >= Depth::Meshes || is_worth_reading(asset)).then(|| asset.decode_all());
     let decoded = decoded.transpose().unwrap_or_else(|error| {
         look.failed(Address::field("file"), &error);
         None

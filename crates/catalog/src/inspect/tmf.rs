@@ -6,9 +6,8 @@ use meshmap::tmf::{Document, FileLayout, Mesh, Packed};
 use meshmap::{Bounds, Semantic, VertexFormat};
 use serde_json::{Value, json};
 
-use super::model::{
-    AttributeInfo, Depth, Facts, Look, MeshInfo, Summary, WORTH_READING, corners, lossy,
-};
+use super::model::{AttributeInfo, Facts, Look, MeshInfo, Summary, WORTH_READING, corners, lossy};
+use crate::depth::Depth;
 use crate::text;
 
 /// Format and version: `TMF 0.2`.
@@ -22,7 +21,7 @@ pub(super) fn facts(document: &Document, look: &mut Look<'_>) -> Facts {
     let stored: u64 = vertices
         .map(|v| v.ranges().map(|range| range.end - range.start).sum::<u64>())
         .sum();
-    let worth = look.depth == Depth::Check || stored <= WORTH_READING;
+    let worth = look.depth >= Depth::Meshes || stored <= WORTH_READING;
     let meshes = document.meshes().map(|mesh| {
         let vertices = mesh.positions().filter(|_| worth);
         let bounds =

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use meshmap::{Finding, Severity};
-use meshmap_catalog::SHARES;
-use meshmap_catalog::inspect::{self, Damage, Depth, Inspection, State};
+use meshmap_catalog::inspect::{self, Damage, Inspection, State};
 use meshmap_catalog::json;
+use meshmap_catalog::{Depth, SHARES};
 
 use super::{Outcome, Reporting};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
@@ -228,7 +228,7 @@ fn check(
     single: bool,
     screen: Screen,
 ) -> Option<(Vec<u8>, Verdict)> {
-    let mut inspection = inspect::inspect(input, how, Depth::Check, args.json)?;
+    let mut inspection = inspect::inspect(input, how, Depth::Everything, args.json)?;
     if let (true, Some(file)) = (args.cross_check, &inspection.file) {
         let differs = match cross_check::differs(file, how) {
             Ok(address) => {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::lists::Lists;
 use super::model::{
     AttributeInfo, Damage, Damages, Facts, Group, Look, MeshInfo, PartDetail, SMALL, State,
-    Summary, corners, lossy,
+    Summary, Variant, corners, lossy,
 };
 use crate::depth::Depth;
 use crate::input::Problem;
@@ -100,11 +100,14 @@ pub fn parse_dialect(text: &str) -> Result<Dialect, String> {
     })
 }
 
-/// Format and version: `CGeo 7`.
-pub(super) fn variant(proxy: &Proxy) -> String {
+/// Format and version.
+pub(super) fn variant(proxy: &Proxy) -> Variant {
     match proxy.version() {
-        Some(version) => format!("CGeo version {version} (Corona proxy)"),
-        None => "CGeo (Corona proxy)".to_owned(),
+        Some(version) => Variant::new(
+            format!("CGeo version {version} (Corona proxy)"),
+            format!("CGeo {version}"),
+        ),
+        None => Variant::new("CGeo (Corona proxy)", "CGeo"),
     }
 }
 

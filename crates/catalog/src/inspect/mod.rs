@@ -11,6 +11,7 @@ use self::lists::Lists;
 pub use self::lists::cut;
 pub use self::model::{
     AttributeInfo, ByAddress, Damage, Facts, Group, Inspection, MeshInfo, Part, State, Summary,
+    Variant,
 };
 use self::model::{Damages, Look, SMALL, cut_off};
 use crate::depth::Depth;
@@ -300,7 +301,7 @@ fn unusable(findings: &[Finding], file: &MeshFile, damages: &mut Damages) {
             None => {
                 let words = value_words(finding)
                     .unwrap_or_else(|| format!("{}: {}", finding.rule.name, finding.detail));
-                Problem::other("malformed", format!("{words}{count}"))
+                Problem::summarized("malformed", format!("{words}{count}"), finding.rule.name)
             }
         };
         let range = finding.byte_range.clone();
@@ -345,18 +346,19 @@ fn each_array(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) {
     }
 }
 
-/// Format and version: `IQM 2`.
-fn variant(file: &MeshFile) -> String {
-    let own = [
-        file.as_cgeo().map(cgeo::variant),
-        file.as_iqm()
-            .map(|model| format!("IQM {}", model.version())),
-        file.as_openctm().map(openctm::variant),
-        file.as_slmesh().map(|_| slmesh::VARIANT.to_owned()),
-        file.as_tmf().map(tmf::variant),
-    ];
-    own.into_iter()
-        .flatten()
-        .next()
-        .unwrap_or_else(|| file.format().to_string())
+/// Format and version.
+fn variant(file: &MeshFile) -> Variant {
+    if let Some(proxy) = file.as_cgeo() {
+        cgeo::variant(proxy)
+    } else if let Some(model) = file.as_iqm() {
+        Variant::of_one_form(format!("IQM {}", model.version()))
+    } else if let Some(bodies) = file.as_openctm() {
+        openctm::variant(bodies)
+    } else if file.as_slmesh().is_some() {
+        slmesh::variant()
+    } else if let Some(document) = file.as_tmf() {
+        tmf::variant(document)
+    } else {
+        Variant::of_one_form(file.format().to_string())
+    }
 }

@@ -21,6 +21,29 @@ pub(super) const SMALL: u64 = 1 << 20;
 /// Stored bytes that may be read for an exact number without being asked to.
 pub(super) const WORTH_READING: u64 = 16 << 20;
 
+/// Format and version of a file, and what else decides how it is stored.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// All of it: `CGeo version 7 (Corona proxy)`.
+    pub long: String,
+    /// The least that distinguishes files, for a column of a table: `CGeo 7`.
+    pub short: String,
+}
+
+impl Variant {
+    pub(super) fn new(long: impl Into<String>, short: impl Into<String>) -> Self {
+        Self {
+            long: long.into(),
+            short: short.into(),
+        }
+    }
+
+    /// A variant that has one form.
+    pub(super) fn of_one_form(text: String) -> Self {
+        Self::new(text.clone(), text)
+    }
+}
+
 /// The state of a part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum State {
@@ -308,8 +331,8 @@ pub struct Inspection {
     /// The open file; `None` if it could not be opened.
     pub file: Option<MeshFile>,
     pub(super) depth: Depth,
-    /// Format and version, for people.
-    pub variant: Option<String>,
+    /// Format and version, for people. `None` if the file could not be opened.
+    pub variant: Option<Variant>,
     /// `None` if they were not asked for, or the file could not be opened.
     pub facts: Option<Facts>,
     /// The lists of the facts, and the numbers of elements that they lack.
@@ -392,7 +415,7 @@ pub(super) fn cut_off(address: Address, range: Range<u64>, bytes: u64) -> Damage
         address,
         state,
         range: Some(range),
-        problem: Problem::other("truncated", message),
+        problem: Problem::summarized("truncated", message, "cut off"),
         rule: None,
     }
 }

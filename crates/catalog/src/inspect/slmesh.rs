@@ -8,13 +8,16 @@ use serde_json::{Value, json};
 
 use super::lists::Lists;
 use super::model::{
-    AttributeInfo, Damage, Damages, Facts, Look, MeshInfo, PartDetail, Summary, WORTH_READING,
-    corners, cut_off, lossy, single,
+    AttributeInfo, Damage, Damages, Facts, Look, MeshInfo, PartDetail, Summary, Variant,
+    WORTH_READING, corners, cut_off, lossy, single,
 };
 use crate::depth::Depth;
 use crate::text;
 
-pub(super) const VARIANT: &str = "Second Life mesh asset";
+/// The format, which has no versions.
+pub(super) fn variant() -> Variant {
+    Variant::new("Second Life mesh asset", "SL mesh")
+}
 
 /// Blocks whose bytes are missing, or whose declared location is wrong.
 pub(super) fn beyond_the_end(asset: &Asset, bytes: u64, damages: &mut Damages) {

@@ -6,14 +6,16 @@ use meshmap::tmf::{Document, FileLayout, Mesh, Packed};
 use meshmap::{Bounds, Semantic, VertexFormat};
 use serde_json::{Value, json};
 
-use super::model::{AttributeInfo, Facts, Look, MeshInfo, Summary, WORTH_READING, corners, lossy};
+use super::model::{
+    AttributeInfo, Facts, Look, MeshInfo, Summary, Variant, WORTH_READING, corners, lossy,
+};
 use crate::depth::Depth;
 use crate::text;
 
-/// Format and version: `TMF 0.2`.
-pub(super) fn variant(document: &Document) -> String {
+/// Format and version.
+pub(super) fn variant(document: &Document) -> Variant {
     let header = document.header();
-    format!("TMF {}.{}", header.tmf_major, header.tmf_minor)
+    Variant::of_one_form(format!("TMF {}.{}", header.tmf_major, header.tmf_minor))
 }
 
 pub(super) fn facts(document: &Document, look: &mut Look<'_>) -> Facts {

@@ -285,7 +285,8 @@ fn page(inspection: &Inspection, screen: Screen) -> Vec<String> {
         &inspection.input.name(),
         screen.width.saturating_sub(4).max(8),
     )];
-    title.extend(inspection.variant.clone());
+    let variant = inspection.variant.as_ref();
+    title.extend(variant.map(|variant| variant.long.clone()));
     title.extend(inspection.bytes.map(text::size));
     let mut lines = text::wrap(&title.join("   "), screen.width, 4);
     if let Some(first) = lines.first_mut() {

@@ -219,6 +219,31 @@ impl MeshFile {
         })
     }
 
+    /// The part that an array at an address belongs to, as [`arrays_of`](Self::arrays_of) accepts it: the snapshot of a CGeo file, the
+    /// body of an OpenCTM file, the block of a Second Life mesh asset, or the mesh of a TMF file. `None` for IQM files, whose arrays
+    /// belong to the file as a whole.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::MeshFile;
+    ///
+    /// let file = MeshFile::open("tests/data/cgeo/valid/anim_a.cgeo")?;
+    /// let part = file.part_of(&"snapshots[3].triangles.positions".parse()?);
+    /// assert_eq!(part, Some("snapshots[3]".parse()?));
+    /// # Ok::<(), meshmap::Error>(())
+    /// ```
+    #[must_use]
+    pub fn part_of(&self, address: &Address) -> Option<Address> {
+        match self {
+            // `snapshots[3]`, `bodies[0]`, `meshes[0]`
+            Self::CGeo(_) | Self::OpenCtm(_) | Self::Tmf(_) => Some(address.first(2)),
+            // `high_lod`
+            Self::SlMesh(_) => Some(address.first(1)),
+            Self::Iqm(_) => None,
+        }
+    }
+
     fn array_list(&self, together: bool, part: &[Segment]) -> ArrayList {
         let file = self.clone();
         let list = match &file {

@@ -1286,6 +1286,21 @@ fn offsets_outside_of_the_snapshots_are_errors_of_their_snapshot() {
 }
 
 #[test]
+fn normals_without_a_direction_are_findings() {
+    let (mut meshes, mut snapshots) = animation(3, 2);
+    meshes[0].normals[4] = [0.0, -0.0, 0.0];
+    snapshots[0] = snapshot(&meshes[0], meshes[0].complete());
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    let findings = proxy.validate().unwrap();
+    let [found] = &findings[..] else {
+        panic!("{findings:?}")
+    };
+    assert_eq!(found.rule, rule("zero_normal"));
+    let address = found.address.as_ref().unwrap();
+    assert_eq!(address.to_string(), "snapshots[0].normals[4]");
+}
+
+#[test]
 fn properties_that_are_missing_repeated_or_no_numbers_are_findings() {
     let (_, snapshots) = animation(3, 2);
     let bytes = file(&snapshots, Dialect::default());

@@ -651,6 +651,124 @@ fn findings_of_damaged_fields_name_them() {
     }
 }
 
+#[test]
+fn normals_and_tangents_without_a_direction_are_findings() {
+    let file = fixtures::iqm::small();
+    let array = |array: usize| get(&file, get(&file, 0x34) + array * 20 + 16);
+    let (normals, tangents) = (array(2), array(3));
+    let one = 1.0_f32.to_bits();
+    let cases: [(&[(usize, u32)], Option<&str>, &str); 7] = [
+        (&[], None, ""),
+        // The second normal
+        (
+            &[(12, 0), (16, 0x8000_0000), (20, 0)],
+            Some("zero_normal"),
+            "vertex_arrays[2][1]",
+        ),
+        (&[(12, 0), (16, 1), (20, 0)], None, ""),
+        // The third tangent
+        (
+            &[(32, 0), (36, 0), (40, 0), (44, one)],
+            Some("bad_tangent"),
+            "vertex_arrays[3][2]",
+        ),
+        (
+            &[(32, one), (44, 0)],
+            Some("bad_tangent"),
+            "vertex_arrays[3][2]",
+        ),
+        (&[(32, one), (44, one)], None, ""),
+        (
+            &[(32, one), (44, 0x7fc0_0000)],
+            Some("not_finite"),
+            "vertex_arrays[3][2]",
+        ),
+    ];
+    let before = open::model(file.clone()).validate().unwrap().len();
+    for (number, (words, expected, address)) in cases.into_iter().enumerate() {
+        let start = if number < 3 { normals } else { tangents };
+        let mut changed = file.clone();
+        for (offset, word) in words {
+            set(&mut changed, start + offset, *word);
+        }
+        let findings = open::model(changed).validate().unwrap();
+        assert_eq!(
+            findings.len() - before,
+            usize::from(expected.is_some()),
+            "{findings:?}"
+        );
+        if let Some(id) = expected {
+            let found = findings.iter().find(|finding| finding.rule == rule(id));
+            let found = found.unwrap_or_else(|| panic!("{id}: {findings:?}"));
+            assert_eq!(found.address.as_ref().unwrap().to_string(), address);
+            assert_eq!(found.count, 1);
+        }
+    }
+}
+
+fn frame_bounds(file: Vec<u8>) -> Option<meshmap::Finding> {
+    let findings = open::model(file).validate().unwrap();
+    let mut findings = findings.into_iter();
+    findings.find(|finding| finding.rule == rule("frame_bounds"))
+}
+
+#[test]
+fn boxes_that_do_not_contain_the_frame_are_findings() {
+    let small = fixtures::iqm::small();
+    assert_eq!(frame_bounds(small.clone()), None);
+    // Frame 3 is moved by 2 along x, and is about 9 long.
+    let (mut moved, frame) = (small.clone(), get(&small, 0x68) + 3 * 32);
+    for at in [frame, frame + 12] {
+        let number = f32::from_bits(get(&small, at) as u32);
+        set(&mut moved, at, (number + 2.0).to_bits());
+    }
+    let found = frame_bounds(moved.clone()).unwrap();
+    assert_eq!(found.address.unwrap().to_string(), "bounds[3]");
+    assert_eq!(
+        (found.count, found.rule.severity),
+        (1, Severity::Suspicious)
+    );
+    // The boxes of a file of animations are around the meshes of that file.
+    let joined = open::model(small).attach(&open::model(moved)).unwrap();
+    let findings = joined.validate().unwrap();
+    assert!(
+        findings
+            .iter()
+            .all(|finding| finding.rule != rule("frame_bounds"))
+    );
+
+    let sheet = || {
+        fixtures::iqm::Writer::sheets(1, 4, 4)
+            .animated(3, 5)
+            .to_bytes()
+    };
+    let around = |size: f32| [[-size, -size, -size, size, size, size, size, size]; 5];
+    assert_eq!(frame_bounds(sheet()), None);
+    assert_eq!(
+        frame_bounds(fixtures::iqm::with_bounds(sheet(), &around(100.0))),
+        None
+    );
+    let found = frame_bounds(fixtures::iqm::with_bounds(sheet(), &around(0.1))).unwrap();
+    assert_eq!(found.count, 5);
+    // Programs do not agree where vertices are whose weights do not sum to 1.
+    let mut halved = fixtures::iqm::with_bounds(sheet(), &around(0.1));
+    let weights = get(&halved, get(&halved, 0x34) + 5 * 20 + 16);
+    (0..16).for_each(|vertex| halved[weights + vertex * 4] = 128);
+    assert_eq!(frame_bounds(halved), None);
+}
+
+/// Frames in which nothing moves take up only their bounds, however many joints there are.
+#[test]
+#[cfg_attr(miri, ignore = "poses a joint for every byte of a file of megabytes")]
+fn boxes_of_frames_without_channels_are_checked_within_the_length_of_the_file() {
+    let (joints, frames) = (2000, 50_000);
+    let file = fixtures::iqm::constant_frames(joints, frames);
+    let file = fixtures::iqm::with_bounds(file, &vec![[0.0; 8]; frames as usize]);
+    let most = 4 * file.len() as u64 / u64::from(joints);
+    let found = frame_bounds(file).unwrap();
+    assert!(found.count > 100 && found.count <= most, "{}", found.count);
+}
+
 /// Thousands of meshes that all claim all triangles are a trap for who looks at each.
 #[test]
 #[cfg_attr(

@@ -423,7 +423,7 @@ fn error_of(body: &Body) -> (&'static str, ErrorKind) {
 #[test]
 fn wrong_values_are_findings_and_strictly_errors() {
     type Damage = fn(&mut Body);
-    let cases: [(Rule, Severity, Damage); 5] = [
+    let cases: [(Rule, Severity, Damage); 6] = [
         (rule("index_out_of_range"), Severity::Unusable, |body| {
             body.triangles[3][1] = 9
         }),
@@ -439,12 +439,16 @@ fn wrong_values_are_findings_and_strictly_errors() {
         (rule("repeated_name"), Severity::Forbidden, |body| {
             body.uv_maps[1].0 = "first"
         }),
+        (rule("zero_normal"), Severity::Suspicious, |body| {
+            body.normals[2] = [0; 3]
+        }),
     ];
     for method in [RAW, MG1] {
         for (rule, severity, damage) in cases {
             let mut body = Body::sheet(method, 3);
-            // Bits that are floats that are finite.
-            body.normals.iter_mut().for_each(|normal| *normal = [0; 3]);
+            // Bits of floats that are finite.
+            let normal = [1.0_f32.to_bits(), 0, 0];
+            body.normals.fill(normal);
             assert_eq!(open(body.to_bytes()).unwrap().validate().unwrap(), []);
             damage(&mut body);
             let mesh = open(body.to_bytes()).unwrap();

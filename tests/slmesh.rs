@@ -832,6 +832,32 @@ fn cache_entry_tells_what_is_not_there_yet() {
 }
 
 #[test]
+fn normals_without_a_direction_are_findings() {
+    let findings = |normals: [u16; 12]| {
+        let Llsd::Map(mut fields) = sheet(2, 0) else {
+            panic!()
+        };
+        let normal = fields.iter_mut().find(|(name, _)| *name == "Normal");
+        normal.unwrap().1 = Llsd::u16s(normals);
+        let faces = Llsd::Array(vec![Llsd::Map(fields)]);
+        let file = Writer::default().block("high_lod", &faces);
+        let findings = asset(file.to_bytes()).validate().unwrap();
+        findings
+            .into_iter()
+            .filter(|finding| finding.rule == rule("zero_normal"))
+            .map(|finding| (finding.address.unwrap().to_string(), finding.count))
+            .collect::<Vec<_>>()
+    };
+    let mut normals = [0xffff; 12];
+    assert_eq!(findings(normals), []);
+    normals[3..9].copy_from_slice(&[0x7fff, 0x8000, 0x8000, 0x7fff, 0x7fff, 0x7ffe]);
+    assert_eq!(
+        findings(normals),
+        [("high_lod.faces[0].normals[1]".to_owned(), 1)]
+    );
+}
+
+#[test]
 fn validation_tells_what_the_text_forbids() {
     let of = |bytes: Vec<u8>| {
         let findings = asset(bytes).validate().unwrap();

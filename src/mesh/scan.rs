@@ -20,6 +20,11 @@ pub(crate) fn out_of_range(
     find(indices, |index| index >= count)
 }
 
+/// Finds vectors of length 0.
+pub(crate) fn zero_vectors(vectors: impl Iterator<Item = [f32; 3]> + Clone) -> Option<Found> {
+    find(vectors, |vector| vector == [0.0; 3])
+}
+
 /// Finds little-endian floats that are infinite or NaN: all bits of the exponent are 1.
 pub(crate) fn not_finite(scalar: Scalar, bytes: &[u8]) -> Option<Found> {
     match scalar {
@@ -80,6 +85,12 @@ mod tests {
         );
         assert_eq!(out_of_range([].into_iter(), 0), None);
         assert_eq!(out_of_range([u32::MAX].into_iter(), usize::MAX), None);
+
+        let vectors = [[0.0, 0.0, 1e-30], [0.0, -0.0, 0.0], [f32::NAN, 0.0, 0.0]];
+        assert_eq!(
+            zero_vectors(vectors.into_iter()),
+            Some(Found { first: 1, count: 1 })
+        );
 
         let floats = [1.0, f32::MAX, f32::INFINITY, -0.0, f32::NAN].map(f32::to_le_bytes);
         assert_eq!(

@@ -92,6 +92,16 @@ impl Address {
         }
     }
 
+    /// The first `count` steps; the address itself if it has fewer.
+    pub(crate) fn first(&self, count: usize) -> Self {
+        match self.segments.get(..count) {
+            Some(segments) => Self {
+                segments: segments.into(),
+            },
+            None => self.clone(),
+        }
+    }
+
     /// The index in an address `field[index]` or `field["name"]`, if `find` knows the index of a name.
     pub(crate) fn index_in(
         &self,

@@ -1,5 +1,6 @@
 //! A file that a program works on, and how it is read.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -218,13 +219,12 @@ impl Input {
             );
             return Problem::other("limit_exceeded", message);
         }
-        let (text, path) = (error.to_string(), format!("{}: ", self.path.display()));
         let kind = if error.is_not_found() {
             NOT_FOUND
         } else {
             "io"
         };
-        Problem::other(kind, text.strip_prefix(&path).unwrap_or(&text).to_owned())
+        Problem::other(kind, error.message())
     }
 
     /// A file in a store, in builds that cannot read any.
@@ -491,20 +491,65 @@ pub(crate) fn kind_of(error: &meshmap::Error) -> &'static str {
     }
 }
 
+/// An error of the library without what differs between files: its format and its kind.
+fn summary_of(error: &meshmap::Error) -> String {
+    let kind = kind_of(error).replace('_', " ");
+    if let Some(format) = error.format() {
+        return format!("{format}: {kind}");
+    }
+    if error.kind() == ErrorKind::UnknownFormat {
+        return kind;
+    }
+    // Reading failed before the format was known.
+    let reason = std::error::Error::source(error).map(|source| format!(": {source}"));
+    let summary = format!(
+        "{} {}{}",
+        error.kind(),
+        error.what(),
+        reason.unwrap_or_default()
+    );
+    text::line(&summary)
+}
+
 /// The reason why a file cannot be processed.
 #[derive(Clone, Debug)]
 pub enum Problem {
     /// The library's error.
     Library(meshmap::Error),
-    /// A kind, as JSON has it, and a message.
-    Other(&'static str, String),
+    /// A problem that the library does not know.
+    Other {
+        /// The kind, as JSON has it.
+        kind: &'static str,
+        /// The problem, for people.
+        message: String,
+        /// The message without what differs between files; `None` if nothing does.
+        summary: Option<Cow<'static, str>>,
+    },
 }
 
 impl Problem {
     /// A problem that the library does not know.
     #[must_use]
     pub fn other(kind: &'static str, message: String) -> Self {
-        Self::Other(kind, message)
+        Self::Other {
+            kind,
+            message,
+            summary: None,
+        }
+    }
+
+    /// Like [`other`](Self::other), for a message with counts, addresses or values of one file. `summary` is the problem without them.
+    #[must_use]
+    pub fn summarized(
+        kind: &'static str,
+        message: String,
+        summary: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::Other {
+            kind,
+            message,
+            summary: Some(summary.into()),
+        }
     }
 
     /// The kind, as JSON has it.
@@ -512,7 +557,7 @@ impl Problem {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Library(error) => kind_of(error),
-            Self::Other(kind, _) => kind,
+            Self::Other { kind, .. } => kind,
         }
     }
 
@@ -521,7 +566,18 @@ impl Problem {
     pub fn library(&self) -> Option<&meshmap::Error> {
         match self {
             Self::Library(error) => Some(error),
-            Self::Other(..) => None,
+            Self::Other { .. } => None,
+        }
+    }
+
+    /// The problem without what differs between files, by which files with the same problem are counted: `iqm: malformed`.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Library(error) => summary_of(error),
+            Self::Other {
+                message, summary, ..
+            } => text::line(summary.as_deref().unwrap_or(message)),
         }
     }
 }
@@ -539,7 +595,7 @@ impl From<io::Error> for Problem {
         } else {
             "io"
         };
-        Self::Other(kind, error.to_string())
+        Self::other(kind, error.to_string())
     }
 }
 
@@ -547,7 +603,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Library(error) => f.write_str(&text::line(&error.message())),
-            Self::Other(_, message) => f.write_str(&text::line(message)),
+            Self::Other { message, .. } => f.write_str(&text::line(message)),
         }
     }
 }
@@ -555,6 +611,27 @@ impl fmt::Display for Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_with_the_same_problem_have_the_same_summary() {
+        let of_bytes = |bytes: &'static str| {
+            let opened = MeshFile::from_source(Source::from_bytes(bytes), &Options::default());
+            Problem::from(opened.map(drop).unwrap_err()).summary()
+        };
+        assert_eq!(of_bytes("INTERQUAKEMODEL\0"), "iqm: truncated");
+        assert_eq!(of_bytes("INTERQUAKEMODEL\0\u{2}"), "iqm: truncated");
+        assert_eq!(of_bytes("no mesh"), "unknown format");
+        let missing = Source::open("/no/such/file").map(drop).unwrap_err();
+        let reason = io::Error::from_raw_os_error(2);
+        if cfg!(unix) {
+            let expected = format!("cannot read file: {reason}");
+            assert_eq!(Problem::from(missing).summary(), expected);
+        }
+        let cut = Problem::summarized("truncated", "cut off: 3 of 4".to_owned(), "cut off");
+        assert_eq!(cut.summary(), "cut off");
+        let other = Problem::other("unsupported", "no vertices".to_owned());
+        assert_eq!(other.summary(), "no vertices");
+    }
 
     #[test]
     fn bytes_of_a_stream_are_memory_that_is_used() {

@@ -2,6 +2,7 @@
 
 // Layers, from bottom to top; `.ci/layers` checks them:
 //
+//     depth: the amount of a file that is read
 //     text json: texts without characters that control terminals, and JSON
 //     input: a file, how it is read, and why it cannot be
 //     find: files that are found in directories
@@ -12,6 +13,7 @@
 //     digest | topology: hashes of any file; the order of triangles and vertices
 //     rows: rows of any file, and tables of many
 
+mod depth;
 pub mod digest;
 mod find;
 mod input;
@@ -22,6 +24,7 @@ pub mod text;
 pub mod topology;
 mod windows;
 
+pub use depth::Depth;
 pub use find::{Found, Glob, Selection, Skipped, find};
 pub use input::{Input, Network, Problem, Reading, SHARES, STANDARD_INPUT, memory_for, meter_of};
 pub use inspect::info;

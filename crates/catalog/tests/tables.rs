@@ -6,7 +6,8 @@ use std::io::Cursor;
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::Int32Type;
 use arrow_schema::DataType;
-use meshmap_catalog::rows::{self, Columns, Depth, FileKind, Options, Row, Writer};
+use meshmap_catalog::Depth;
+use meshmap_catalog::rows::{self, Columns, FileKind, Options, Row, Writer};
 use meshmap_testing::data;
 
 type Of = fn(&Row) -> Option<&'static str>;

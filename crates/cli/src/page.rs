@@ -25,7 +25,8 @@ enum Block {
 
 /// The page about a file that could be opened.
 pub(crate) fn lines(inspection: &Inspection, screen: Screen, mmap: bool) -> Vec<String> {
-    let mut title = vec![inspection.variant.clone().unwrap_or_default()];
+    let variant = inspection.variant.as_ref();
+    let mut title = vec![variant.map_or_else(String::new, |variant| variant.long.clone())];
     title.extend(inspection.bytes.map(text::size));
     let mut lines = title_lines(&inspection.input.name(), &title, screen);
     lines.push(String::new());

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use meshmap::Format;
 use meshmap_catalog::inspect::Inspection;
 
 use crate::inputs::Input;
@@ -80,9 +79,11 @@ impl Layout {
             );
         }
         let [vertices, triangles] = counts.map(Option::unwrap_or_default);
+        let variant = inspection.variant.as_ref();
+        let variant = variant.map_or("", |variant| variant.short.as_str());
         let size = inspection.bytes.map(text::size).unwrap_or_default();
         let cells = [
-            (text::pad(&short_variant(inspection), VARIANT, true), 3),
+            (text::pad(variant, VARIANT, true), 3),
             (text::pad(&size, SIZE, false), 2),
             (text::pad(&vertices, VERTICES, false), 2),
             (text::pad(&triangles, TRIANGLES, false), 2),
@@ -121,17 +122,5 @@ impl Layout {
         std::iter::once(first)
             .chain(wrapped.into_iter().map(|line| format!("      {line}")))
             .collect()
-    }
-}
-
-fn short_variant(inspection: &Inspection) -> String {
-    let variant = inspection.variant.clone().unwrap_or_default();
-    let words: Vec<&str> = variant.split([' ', ',']).collect();
-    match (inspection.format, words.as_slice()) {
-        (Some(Format::SlMesh), _) => "SL mesh".to_owned(),
-        (Some(Format::CGeo), [_, "version", version, ..]) => format!("CGeo {version}"),
-        (Some(Format::CGeo), _) => "CGeo".to_owned(),
-        (Some(Format::OpenCtm), [_, _, "", method, ..]) => format!("OpenCTM {method}"),
-        _ => variant,
     }
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Output;
 
 use meshmap::{Bytes, Format, Source};
-use meshmap_catalog::rows::{self as catalog, Depth, Item, Options, Row};
-use meshmap_catalog::{Reading, inspect};
+use meshmap_catalog::rows::{self as catalog, Item, Options, Row};
+use meshmap_catalog::{Depth, Reading, inspect};
 use meshmap_testing::kinds::small_before_large;
 use meshmap_testing::{Recorder, data, fixtures, hooked};
 use serde_json::Value;

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::ops::Range;
 
 /// The reason why a file in a store cannot be read.
@@ -5,7 +6,6 @@ use std::ops::Range;
 #[non_exhaustive]
 pub enum Error {
     /// The file is damaged, or is none.
-    #[error("{address}: {error}")]
     Mesh {
         /// The address of the file.
         address: String,
@@ -13,7 +13,6 @@ pub enum Error {
         error: meshmap::Error,
     },
     /// The store does not return the bytes, after several tries if these could help.
-    #[error("{address}: {}", reason(error))]
     Store {
         /// The address of the file.
         address: String,
@@ -22,7 +21,6 @@ pub enum Error {
         error: Box<object_store::Error>,
     },
     /// The file is another one than at the first request. Open it again.
-    #[error("{address}: changed while it was read: {what}")]
     Changed {
         /// The address of the file.
         address: String,
@@ -30,7 +28,6 @@ pub enum Error {
         what: String,
     },
     /// A response that is not what was asked for.
-    #[error("{address}: bytes {}..{}: {what}", range.start, range.end)]
     Response {
         /// The address of the file.
         address: String,
@@ -40,9 +37,6 @@ pub enum Error {
         what: String,
     },
     /// A server without ranges, which would have to send the whole file.
-    #[error(
-        "{address}: the server sends no ranges, and the whole file of {length} bytes is longer than the limit of {limit}"
-    )]
     TooLong {
         /// The address of the file.
         address: String,
@@ -52,7 +46,6 @@ pub enum Error {
         limit: u64,
     },
     /// A response, or 64 KiB of it, that did not come in time.
-    #[error("{address}: bytes {}..{}: nothing came within {timeout:?}, the timeout", range.start, range.end)]
     Timeout {
         /// The address of the file.
         address: String,
@@ -62,7 +55,6 @@ pub enum Error {
         timeout: std::time::Duration,
     },
     /// A range whose bytes did not all come in time.
-    #[error("{address}: bytes {}..{}: not all came within {deadline:?}, the deadline", range.start, range.end)]
     Deadline {
         /// The address of the file.
         address: String,
@@ -72,7 +64,6 @@ pub enum Error {
         deadline: std::time::Duration,
     },
     /// An address that names no store.
-    #[error("{address}: {what}")]
     Address {
         /// The address.
         address: String,
@@ -80,19 +71,74 @@ pub enum Error {
         what: String,
     },
     /// The task that decodes did not end.
-    #[error("decoding ended early: {0}")]
     Task(#[from] tokio::task::JoinError),
     /// No thread or no timer for requests can be had.
-    #[error("no runtime for requests: {0}")]
     Runtime(#[source] std::io::Error),
 }
 
 impl Error {
+    /// The address of the file, if the error is about a file.
+    #[must_use]
+    pub fn address(&self) -> Option<&str> {
+        match self {
+            Self::Mesh { address, .. }
+            | Self::Store { address, .. }
+            | Self::Changed { address, .. }
+            | Self::Response { address, .. }
+            | Self::TooLong { address, .. }
+            | Self::Timeout { address, .. }
+            | Self::Deadline { address, .. }
+            | Self::Address { address, .. } => Some(address),
+            Self::Task(_) | Self::Runtime(_) => None,
+        }
+    }
+
+    /// The error without the address: for text that stands next to the address.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::Mesh { error, .. } => error.to_string(),
+            Self::Store { error, .. } => reason(error),
+            Self::Changed { what, .. } => format!("changed while it was read: {what}"),
+            Self::Response { range, what, .. } => format!("{}: {what}", bytes(range)),
+            Self::TooLong { length, limit, .. } => format!(
+                "the server sends no ranges, and the whole file of {length} bytes is longer than the limit of {limit}"
+            ),
+            Self::Timeout { range, timeout, .. } => {
+                let bytes = bytes(range);
+                format!("{bytes}: nothing came within {timeout:?}, the timeout")
+            }
+            Self::Deadline {
+                range, deadline, ..
+            } => {
+                let bytes = bytes(range);
+                format!("{bytes}: not all came within {deadline:?}, the deadline")
+            }
+            Self::Address { what, .. } => what.clone(),
+            Self::Task(error) => format!("decoding ended early: {error}"),
+            Self::Runtime(error) => format!("no runtime for requests: {error}"),
+        }
+    }
+
     /// Returns `true` if the store has no such file.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Store { error, .. } if matches!(**error, object_store::Error::NotFound { .. }))
     }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(address) = self.address() {
+            write!(f, "{address}: ")?;
+        }
+        f.write_str(&self.message())
+    }
+}
+
+/// The words for a range of bytes.
+fn bytes(range: &Range<u64>) -> String {
+    format!("bytes {}..{}", range.start, range.end)
 }
 
 /// The reason that a store reports, without the words around it.

@@ -11,12 +11,13 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PySequence, PySlice, PyTuple};
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::buffer;
 use crate::call::call;
 use crate::error::{argument, raise_export};
 use crate::file::File;
+use crate::keywords::{self, Refused};
 use crate::living::Handle;
 
 /// The file that an argument is: an open one, or whatever `open` takes. With its name without extension, and its folder.
@@ -105,24 +106,6 @@ fn value_of(value: &Bound<'_, PyAny>, is_element: bool) -> PyResult<Value> {
     }
 }
 
-/// An error without Rust's names of types.
-fn in_python(error: &serde_json::Error) -> String {
-    const NAMES: [(&str, &str); 5] = [
-        ("a nonzero usize", "an integer above 0"),
-        ("usize", "an integer of 0 or above"),
-        ("u32", "an integer from 0 to 4294967295"),
-        ("u64", "an integer of 0 or above"),
-        ("f64", "a number"),
-    ];
-    let end = |why: &str| {
-        NAMES
-            .into_iter()
-            .find_map(|(name, words)| Some((why.strip_suffix(name)?.to_owned(), words)))
-    };
-    let why = error.to_string();
-    end(&why).map_or(why, |(why, words)| why + words)
-}
-
 /// The options of a conversion.
 pub(crate) fn options_of(arguments: Option<&Bound<'_, PyDict>>) -> PyResult<Convert> {
     read_options("convert", arguments)
@@ -161,19 +144,15 @@ fn read_options<T: DeserializeOwned>(
         let named = |why: PyErr| PyErr::from_type(why.get_type(py), wrong(&why.value(py)));
         let value = value_of(&argument, false).map_err(named)?;
         // One at a time, so that an error is of this argument.
-        let alone = serde_json::from_value::<T>(json!({ &name: value }));
-        match alone.map_err(|error| in_python(&error)) {
+        match keywords::option::<T>(&name, value.clone()) {
             Ok(_) => drop(options.insert(name, value)),
-            Err(why) if why.starts_with("unknown field") => {
-                let names = why.split_once(", ").map_or("", |(_, names)| names);
+            Err(Refused::Name(names)) => {
                 let message =
                     format!("{function}() got an unexpected keyword argument '{name}': {names}");
                 return Err(PyTypeError::new_err(message));
             }
-            Err(why) if why.starts_with("invalid type") => {
-                return Err(PyTypeError::new_err(wrong(&why)));
-            }
-            Err(why) => return Err(PyValueError::new_err(wrong(&why))),
+            Err(why @ Refused::Type(_)) => return Err(PyTypeError::new_err(wrong(&why))),
+            Err(why @ Refused::Value(_)) => return Err(PyValueError::new_err(wrong(&why))),
         }
     }
     serde_json::from_value(options.into()).map_err(|error| PyValueError::new_err(error.to_string()))

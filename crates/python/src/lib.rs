@@ -41,6 +41,7 @@
 //     catalog file: rows of many files, and a file of any format
 //     cgeo | iqm | openctm | slmesh | tmf: one class of file each
 //     opening: the class of a file
+//     keywords: keyword arguments as options of Rust
 //     export: conversion and pictures
 //     outputs: the outputs of jobs
 
@@ -55,6 +56,7 @@ mod error;
 mod export;
 mod file;
 mod iqm;
+mod keywords;
 mod living;
 mod mesh;
 mod openctm;

@@ -37,6 +37,8 @@ rules! {
     COUNTED_FROM_ONE = suspicious("counted_from_one", "triangle indices from 1");
     /// A position, normal or texture coordinate is NaN or infinite.
     NOT_FINITE = suspicious("not_finite", "numbers that are not finite");
+    /// A normal has length 0, and so no direction. It is read as stored.
+    ZERO_NORMAL = suspicious("zero_normal", "normals of length 0");
     /// A snapshot cannot be read. The other snapshots can.
     SNAPSHOT = unusable("snapshot", "snapshot");
     /// A section contains bytes after its stream.

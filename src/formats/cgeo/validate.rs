@@ -14,7 +14,7 @@ use super::snapshot::Snapshot;
 use super::stream::Identify;
 use super::unit::UnitEvidence;
 use crate::decode::Scratch;
-use crate::mesh::Bounds;
+use crate::mesh::{Bounds, scan};
 use crate::num::{Span, as_u64, component, decimal, interval};
 use crate::report::{Address, Error, Finding, Findings, Result};
 
@@ -229,7 +229,7 @@ impl Check {
             });
     }
 
-    /// Checks that all positions, normals and texture coordinates are finite.
+    /// Checks that all positions, normals and texture coordinates are finite, and that all normals have a length.
     fn numbers(&mut self, snapshot: &Snapshot) {
         let Self {
             findings, buffer, ..
@@ -238,6 +238,12 @@ impl Check {
         check_finite(findings, &buffer.positions, positions);
         let normals = || snapshot.address().then("normals");
         check_finite(findings, &buffer.normals, normals);
+        if let Some(found) = scan::zero_vectors(buffer.normals.iter().copied()) {
+            findings.add_many(rules::ZERO_NORMAL, found.count, || {
+                let place = FILE.of(normals().index(found.first));
+                (place, "expected a direction")
+            });
+        }
         for (channel, coordinates) in (0..).zip(&buffer.texcoords) {
             let channel = || snapshot.address().then("map_channels").index(channel);
             check_finite(findings, coordinates, channel);

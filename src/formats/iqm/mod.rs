@@ -42,6 +42,7 @@
 mod anim;
 mod array_list;
 mod extension;
+mod frame_bounds;
 mod frames;
 mod layout;
 mod model;

@@ -44,6 +44,11 @@ rules! {
     /// A number is NaN or infinite.
     NOT_FINITE = suspicious("not_finite", "numbers that are not finite")
         written by "the FTE compiler, in tangents";
+    /// A normal has length 0, and so no direction. Only arrays of floats are checked. It is read as stored.
+    ZERO_NORMAL = suspicious("zero_normal", "normals of length 0");
+    /// A tangent has length 0, or its fourth component, the sign of the bitangent, is neither 1 nor -1. Only arrays of floats are
+    /// checked. It is read as stored.
+    BAD_TANGENT = suspicious("bad_tangent", "tangents without a direction or a sign");
     /// The rotation of a joint is not a unit quaternion, within 0.001.
     NOT_UNIT = suspicious("not_unit", "iqmjoint.rotate");
     /// The blend weights of a vertex do not sum to 1, within 1/255.
@@ -70,6 +75,10 @@ rules! {
     EXTENSION_COUNT = forbidden("extension_count", "num_extensions");
     /// The bounding box of a frame has a minimum above its maximum.
     INVERTED_BOUNDS = suspicious("inverted_bounds", "iqmbounds");
+    /// The bounding box of a frame does not contain vertices of the frame, which programs then may not draw. A twentieth of the size
+    /// and the precision of the frame are allowed. For each joint, the outermost of the vertices that it moves most are posed, along each
+    /// axis; in frames that take up few bytes of the file, only the first frames are checked.
+    FRAME_BOUNDS = suspicious("frame_bounds", "vertices outside of iqmbounds");
     /// The index of a vertex is not less than `num_vertexes`: the file is damaged.
     INDEX_OUT_OF_RANGE = unusable("index_out_of_range", "iqmtriangle.vertex");
     /// Meshes or vertex arrays share more bytes than could be checked. Checking each would take more than 64 times as long as

@@ -8,9 +8,9 @@ use super::rules::{self, FILE};
 use super::vertex_array::VertexArrayType;
 use crate::bytes::{Array, F16, Scalar};
 use crate::limits::job;
-use crate::mesh::scan;
+use crate::mesh::{Attribute, scan};
 use crate::num::{Span, as_u64, as_usize, component, decimal, interval, less_than};
-use crate::report::{Address, Finding, Findings, Place, Result};
+use crate::report::{Address, Finding, Findings, Place, Result, Rule};
 
 impl Model {
     /// Returns [`Malformed`](crate::ErrorKind::Malformed) for the first index that is not less than `num_vertexes`.
@@ -56,6 +56,7 @@ impl Model {
         check.joints();
         check.poses();
         check.bounds()?;
+        self.check_frame_bounds(&mut check.findings)?;
         let mut all = self.findings().to_vec();
         all.extend(check.findings.into_vec());
         Ok(all)
@@ -260,6 +261,11 @@ impl Check<'_> {
             }
             job::check("vertex array")?;
             let attribute = self.model.vertex_array(index)?;
+            match array.kind {
+                VertexArrayType::Normal => self.normals(index, &attribute),
+                VertexArrayType::Tangent => self.tangents(index, &attribute),
+                _ => {}
+            }
             let Some(found) = scan::not_finite(array.format, attribute.as_bytes()) else {
                 continue;
             };
@@ -284,6 +290,41 @@ impl Check<'_> {
             });
         }
         Ok(())
+    }
+
+    fn normals(&mut self, array: usize, normals: &Attribute) {
+        let is_wrong = |normal: [f32; 3]| normal == [0.0; 3];
+        self.elements(rules::ZERO_NORMAL, array, normals.iter_f32(), is_wrong);
+    }
+
+    fn tangents(&mut self, array: usize, tangents: &Attribute) {
+        let has_sign = tangents.format().components > 3;
+        let is_wrong = |[x, y, z, sign]: [f32; 4]| {
+            let is_sign_wrong = has_sign && sign.abs() != 1.0;
+            // NaN and infinite numbers are a finding of their own.
+            sign.is_finite() && ([x, y, z] == [0.0; 3] || is_sign_wrong)
+        };
+        self.elements(rules::BAD_TANGENT, array, tangents.iter_f32(), is_wrong);
+    }
+
+    /// Notes the elements of a vertex array that are wrong.
+    fn elements<const N: usize>(
+        &mut self,
+        rule: Rule,
+        array: usize,
+        elements: impl Iterator<Item = [f32; N]>,
+        is_wrong: impl Fn([f32; N]) -> bool,
+    ) {
+        for (vertex, element) in (0_u64..).zip(elements) {
+            if is_wrong(element) {
+                self.findings.add(rule, || {
+                    let address = Address::field("vertex_arrays")
+                        .index(as_u64(array))
+                        .index(vertex);
+                    (FILE.of(address), format!("found {element:?}"))
+                });
+            }
+        }
     }
 
     fn blends(&mut self) -> Result<()> {

@@ -37,4 +37,7 @@ rules! {
     INDEX_OUT_OF_RANGE = unusable("index_out_of_range", "index out of range");
     /// A number is NaN or infinite. The reference library refuses such files.
     NOT_FINITE = unusable("not_finite", "numbers that are not finite");
+    /// A normal has length 0, and so no direction. It is read as stored. Not checked in files of the method MG2, whose precision turns
+    /// short normals into 0.
+    ZERO_NORMAL = suspicious("zero_normal", "normals of length 0");
 }

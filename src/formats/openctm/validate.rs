@@ -80,6 +80,9 @@ impl<'a> Check<'a> {
                 let context = Context::new(meter, scratch);
                 if let Some(normals) = mesh.decoded_normals(Some(geometry), context)? {
                     self.numbers(section, &normals);
+                    if layout.grid.is_none() {
+                        self.zero_normals(section, &normals.array);
+                    }
                 }
             }
             (None, _) => {}
@@ -145,6 +148,17 @@ impl<'a> Check<'a> {
             let number = f32::from_le_bytes(word.unwrap_or_default());
             let place = self.mesh.layout.place_of_word(section, vertex, found.first);
             (place, format!("{} is {number}", component(as_usize(axis))))
+        });
+    }
+
+    fn zero_normals(&mut self, section: &'a Section, normals: &Array<[f32; 3]>) {
+        let Some(found) = scan::zero_vectors(normals.iter()) else {
+            return;
+        };
+        self.findings.add_many(rules::ZERO_NORMAL, found.count, || {
+            let word = found.first.saturating_mul(3);
+            let place = self.mesh.layout.place_of_word(section, found.first, word);
+            (place, "expected a direction")
         });
     }
 

@@ -67,6 +67,8 @@ rules! {
         written by "node-metaverse, which stores a matrix";
     /// A number of the skin is NaN or infinite.
     NOT_FINITE = suspicious("not_finite", "numbers that are not finite");
+    /// A normal has length 0, and so no direction: its numbers are the two nearest to 0. It is read as stored.
+    ZERO_NORMAL = suspicious("zero_normal", "normals of length 0");
     /// `BoundingVerts`, which the specification requires, is missing.
     BOUNDING_VERTS_MISSING = forbidden("bounding_verts_missing", "BoundingVerts");
     /// There are more points than the hulls have. The rest belongs to no hull.

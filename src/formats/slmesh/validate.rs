@@ -217,6 +217,7 @@ fn faces(mesh: &Mesh, skin: Option<&Skin>, check_weights: bool, findings: &mut F
         }
         domains(&face, findings);
         triangles(&face, findings);
+        zero_normals(&face, findings);
         if check_weights {
             weights(&face, skin, findings);
         }
@@ -334,6 +335,32 @@ impl UsedVertices {
     fn count(&self) -> u64 {
         self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
+}
+
+/// Finds normals without a direction.
+fn zero_normals(face: &Face, findings: &mut Findings) {
+    let Some(normals) = face.raw_normals() else {
+        return;
+    };
+    let mut count = 0_u64;
+    let mut first = 0;
+    for (vertex, normal) in (0_u64..).zip(normals.iter()) {
+        // No number stands for 0: it lies between these two.
+        if !normal
+            .iter()
+            .all(|number| matches!(number, 0x7fff | 0x8000))
+        {
+            continue;
+        }
+        if count == 0 {
+            first = vertex;
+        }
+        count = count.saturating_add(1);
+    }
+    findings.add_many(rules::ZERO_NORMAL, count, || {
+        let address = face.address().then("normals").index(first);
+        (FILE.of(address).at(face.range()), "expected a direction")
+    });
 }
 
 fn weights(face: &Face, skin: Option<&Skin>, findings: &mut Findings) {

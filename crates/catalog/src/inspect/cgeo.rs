@@ -16,9 +16,10 @@ use serde_json::{Value, json};
 
 use super::lists::Lists;
 use super::model::{
-    AttributeInfo, Damage, Damages, Depth, Facts, Group, Look, MeshInfo, PartDetail, SMALL, State,
-    Summary, corners, lossy,
+    AttributeInfo, Damage, Damages, Facts, Group, Look, MeshInfo, PartDetail, SMALL, State,
+    Summary, Variant, corners, lossy,
 };
+use crate::depth::Depth;
 use crate::input::Problem;
 use crate::text;
 
@@ -99,11 +100,14 @@ pub fn parse_dialect(text: &str) -> Result<Dialect, String> {
     })
 }
 
-/// Format and version: `CGeo 7`.
-pub(super) fn variant(proxy: &Proxy) -> String {
+/// Format and version.
+pub(super) fn variant(proxy: &Proxy) -> Variant {
     match proxy.version() {
-        Some(version) => format!("CGeo version {version} (Corona proxy)"),
-        None => "CGeo (Corona proxy)".to_owned(),
+        Some(version) => Variant::new(
+            format!("CGeo version {version} (Corona proxy)"),
+            format!("CGeo {version}"),
+        ),
+        None => Variant::new("CGeo (Corona proxy)", "CGeo"),
     }
 }
 
@@ -111,8 +115,8 @@ pub(super) fn variant(proxy: &Proxy) -> String {
 pub(super) fn walk(proxy: &Proxy, bytes: Option<u64>, depth: Depth, damages: &mut Damages) {
     // The parts of a snapshot can be truncated only at the end of the file; the other snapshots are read whole to be checked.
     let small = bytes.filter(|bytes| *bytes <= SMALL);
-    let all = depth == Depth::Check || small.is_some();
-    let most = if depth == Depth::Look {
+    let all = depth == Depth::Everything || small.is_some();
+    let most = if depth == Depth::Headers {
         FOLLOWED
     } else {
         usize::MAX
@@ -303,7 +307,7 @@ fn glances(
 pub(super) fn facts(proxy: &Proxy, threads: usize, look: &mut Look<'_>) -> Facts {
     let (depth, bytes) = (look.depth, look.bytes);
     let is_small = bytes.is_some_and(|bytes| bytes <= SMALL);
-    let is_quick = depth == Depth::Look && !is_small;
+    let is_quick = depth == Depth::Headers && !is_small;
     let looked = proxy
         .snapshot_count()
         .min(if is_quick { WORTH_LOOKING } else { usize::MAX });
@@ -547,14 +551,14 @@ fn first_snapshot(
         return Ok(None);
     };
     let range = snapshot.range();
-    let worth = depth == Depth::Check || range.end - range.start <= WORTH_READING;
+    let worth = depth >= Depth::Meshes || range.end - range.start <= WORTH_READING;
     let name = |tag: u32| match tag {
         raw::TAG_BOUNDING_BOX => Some("box"),
         raw::TAG_MESH_DATA => Some("mesh"),
         raw::TAG_POINTCLOUD => Some("cloud"),
         _ => None,
     };
-    let most = if depth == Depth::Look {
+    let most = if depth == Depth::Headers {
         FOLLOWED
     } else {
         usize::MAX

@@ -8,9 +8,10 @@ use meshmap::{Address, MeshFile, Semantic, Source};
 use serde_json::json;
 
 use super::model::{
-    AttributeInfo, Depth, Facts, Look, MeshInfo, Part, State, Summary, WORTH_READING, corners,
-    lossy, single,
+    AttributeInfo, Facts, Look, MeshInfo, Part, State, Summary, WORTH_READING, corners, lossy,
+    single,
 };
+use crate::depth::Depth;
 use crate::text;
 
 pub(super) fn facts(model: &Model, look: &mut Look<'_>) -> Facts {
@@ -121,7 +122,7 @@ fn positions(model: &Model, look: &mut Look<'_>) -> Option<meshmap::Attribute> {
         .vertex_arrays()
         .enumerate()
         .find(|(_, array)| array.kind == kind)?;
-    if array.range.end - array.range.start > WORTH_READING && look.depth != Depth::Check {
+    if array.range.end - array.range.start > WORTH_READING && look.depth < Depth::Meshes {
         return None;
     }
     let address = Address::field("vertex_arrays").index(index as u64);

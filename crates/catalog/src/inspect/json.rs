@@ -45,7 +45,10 @@ pub fn object(inspection: &Inspection) -> Object<'_> {
     };
     Object {
         format: inspection.format.map(meshmap::Format::name),
-        variant: inspection.variant.as_deref(),
+        variant: inspection
+            .variant
+            .as_ref()
+            .map(|variant| variant.long.as_str()),
         bytes: inspection.bytes,
         error,
         checked: inspection.is_checked(),
@@ -116,7 +119,7 @@ impl ErrorInfo {
                 decoded_range: error.decoded_range().map(pair),
                 message: error.message(),
             },
-            Problem::Other(kind, message) => {
+            Problem::Other { kind, message, .. } => {
                 let (kind, range) = (Cow::Borrowed(*kind), range.map(pair));
                 Self {
                     kind,

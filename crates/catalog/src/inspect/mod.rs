@@ -10,10 +10,11 @@ pub use self::json::{ErrorInfo, Object, object, object_of_no_file, path_bytes};
 use self::lists::Lists;
 pub use self::lists::cut;
 pub use self::model::{
-    AttributeInfo, ByAddress, Damage, Depth, Facts, Group, Inspection, MeshInfo, Part, State,
-    Summary,
+    AttributeInfo, ByAddress, Damage, Facts, Group, Inspection, MeshInfo, Part, State, Summary,
+    Variant,
 };
 use self::model::{Damages, Look, SMALL, cut_off};
+use crate::depth::Depth;
 use crate::input::{Input, Problem, Reading, memory_for};
 use crate::{json as json_text, windows};
 
@@ -60,7 +61,11 @@ pub fn info(
 ) -> serde_json::Result<String> {
     let mut inspection = Inspection::new(
         Input::named(path),
-        if full { Depth::Check } else { Depth::Look },
+        if full {
+            Depth::Everything
+        } else {
+            Depth::Headers
+        },
     );
     inspection.bytes = bytes;
     look_at(file.clone(), true, &mut inspection);
@@ -143,7 +148,7 @@ pub struct Checked {
 /// Checks every value of a file, as `meshmap verify` does. All commands learn from this which parts cannot be used.
 #[must_use]
 pub fn check(file: &MeshFile) -> Checked {
-    let (findings, damages) = problems(file, file.source().len().ok().flatten(), Depth::Check);
+    let (findings, damages) = problems(file, file.source().len().ok().flatten(), Depth::Everything);
     Checked {
         findings,
         damage: damages.list,
@@ -159,8 +164,8 @@ fn problems(file: &MeshFile, bytes: Option<u64>, depth: Depth) -> (Vec<Finding>,
     }
     unusable(file.findings(), file, &mut damages);
     let findings = match depth {
-        Depth::Look | Depth::Snapshots => file.findings().to_vec(),
-        Depth::Check => validate(file, bytes, &mut damages),
+        Depth::Headers | Depth::Snapshots | Depth::Meshes => file.findings().to_vec(),
+        Depth::Everything => validate(file, bytes, &mut damages),
     };
     (findings, damages)
 }
@@ -296,7 +301,7 @@ fn unusable(findings: &[Finding], file: &MeshFile, damages: &mut Damages) {
             None => {
                 let words = value_words(finding)
                     .unwrap_or_else(|| format!("{}: {}", finding.rule.name, finding.detail));
-                Problem::other("malformed", format!("{words}{count}"))
+                Problem::summarized("malformed", format!("{words}{count}"), finding.rule.name)
             }
         };
         let range = finding.byte_range.clone();
@@ -341,18 +346,19 @@ fn each_array(file: &MeshFile, bytes: Option<u64>, damages: &mut Damages) {
     }
 }
 
-/// Format and version: `IQM 2`.
-fn variant(file: &MeshFile) -> String {
-    let own = [
-        file.as_cgeo().map(cgeo::variant),
-        file.as_iqm()
-            .map(|model| format!("IQM {}", model.version())),
-        file.as_openctm().map(openctm::variant),
-        file.as_slmesh().map(|_| slmesh::VARIANT.to_owned()),
-        file.as_tmf().map(tmf::variant),
-    ];
-    own.into_iter()
-        .flatten()
-        .next()
-        .unwrap_or_else(|| file.format().to_string())
+/// Format and version.
+fn variant(file: &MeshFile) -> Variant {
+    if let Some(proxy) = file.as_cgeo() {
+        cgeo::variant(proxy)
+    } else if let Some(model) = file.as_iqm() {
+        Variant::of_one_form(format!("IQM {}", model.version()))
+    } else if let Some(bodies) = file.as_openctm() {
+        openctm::variant(bodies)
+    } else if file.as_slmesh().is_some() {
+        slmesh::variant()
+    } else if let Some(document) = file.as_tmf() {
+        tmf::variant(document)
+    } else {
+        Variant::of_one_form(file.format().to_string())
+    }
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::lists::Lists;
 use super::serialize::{as_map, as_pair};
+use crate::depth::Depth;
 use crate::input::{Input, Problem};
 use crate::text;
 
@@ -20,15 +21,27 @@ pub(super) const SMALL: u64 = 1 << 20;
 /// Stored bytes that may be read for an exact number without being asked to.
 pub(super) const WORTH_READING: u64 = 16 << 20;
 
-/// The amount of a file that is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
-    /// Only what costs little.
-    Look,
-    /// Also the beginning of each snapshot.
-    Snapshots,
-    /// Everything, with a check of every value.
-    Check,
+/// Format and version of a file, and what else decides how it is stored.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// All of it: `CGeo version 7 (Corona proxy)`.
+    pub long: String,
+    /// The least that distinguishes files, for a column of a table: `CGeo 7`.
+    pub short: String,
+}
+
+impl Variant {
+    pub(super) fn new(long: impl Into<String>, short: impl Into<String>) -> Self {
+        Self {
+            long: long.into(),
+            short: short.into(),
+        }
+    }
+
+    /// A variant that has one form.
+    pub(super) fn of_one_form(text: String) -> Self {
+        Self::new(text.clone(), text)
+    }
 }
 
 /// The state of a part of a file.
@@ -318,8 +331,8 @@ pub struct Inspection {
     /// The open file; `None` if it could not be opened.
     pub file: Option<MeshFile>,
     pub(super) depth: Depth,
-    /// Format and version, for people.
-    pub variant: Option<String>,
+    /// Format and version, for people. `None` if the file could not be opened.
+    pub variant: Option<Variant>,
     /// `None` if they were not asked for, or the file could not be opened.
     pub facts: Option<Facts>,
     /// The lists of the facts, and the numbers of elements that they lack.
@@ -402,7 +415,7 @@ pub(super) fn cut_off(address: Address, range: Range<u64>, bytes: u64) -> Damage
         address,
         state,
         range: Some(range),
-        problem: Problem::other("truncated", message),
+        problem: Problem::summarized("truncated", message, "cut off"),
         rule: None,
     }
 }
@@ -441,7 +454,7 @@ impl Inspection {
     /// `true` if every value was checked. Otherwise a value that is out of range or not finite may have been missed.
     #[must_use]
     pub fn is_checked(&self) -> bool {
-        self.file.is_some() && self.depth == Depth::Check
+        self.file.is_some() && self.depth == Depth::Everything
     }
 
     /// The end of a file whose parts extend beyond it, and the expected end, if it is declared.
@@ -489,7 +502,7 @@ impl Inspection {
     pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
         let known = ByAddress::new(&self.damage);
         let salvaged = self.salvaged.iter().cloned();
-        let usual = if self.depth == Depth::Check {
+        let usual = if self.depth == Depth::Everything {
             State::Intact
         } else {
             State::NotChecked

@@ -8,21 +8,25 @@ use serde_json::{Value, json};
 
 use super::lists::Lists;
 use super::model::{
-    AttributeInfo, Depth, Facts, Look, MeshInfo, Summary, WORTH_READING, corners, lossy, single,
+    AttributeInfo, Facts, Look, MeshInfo, Summary, Variant, WORTH_READING, corners, lossy, single,
 };
+use crate::depth::Depth;
 use crate::text;
 
-/// Format, version and method: `OpenCTM 5, MG2 (lossy)`.
-pub(super) fn variant(bodies: &Container) -> String {
-    let method = bodies.meshes().next().map(Mesh::method);
-    let lossy = if method == Some(Method::Mg2) {
+/// Format, version, and the method of the first body.
+pub(super) fn variant(bodies: &Container) -> Variant {
+    let Some(first) = bodies.meshes().next() else {
+        return Variant::of_one_form("OpenCTM".to_owned());
+    };
+    let method = first.method();
+    let lossy = if method == Method::Mg2 {
         " (lossy)"
     } else {
         ""
     };
-    method.map_or_else(
-        || "OpenCTM".to_owned(),
-        |method| format!("OpenCTM 5, {method}{lossy}"),
+    Variant::new(
+        format!("OpenCTM 5, {method}{lossy}"),
+        format!("OpenCTM {method}"),
     )
 }
 
@@ -119,5 +123,5 @@ fn are_boxes_worth_it(bodies: &Container, depth: Depth) -> bool {
             sum.1 + block.decoded_len.unwrap_or(0),
         )
     });
-    depth == Depth::Check || (stored <= WORTH_READING && decoded <= WORTH_DECODING)
+    depth >= Depth::Meshes || (stored <= WORTH_READING && decoded <= WORTH_DECODING)
 }

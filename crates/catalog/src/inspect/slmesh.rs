@@ -8,12 +8,16 @@ use serde_json::{Value, json};
 
 use super::lists::Lists;
 use super::model::{
-    AttributeInfo, Damage, Damages, Depth, Facts, Look, MeshInfo, PartDetail, Summary,
+    AttributeInfo, Damage, Damages, Facts, Look, MeshInfo, PartDetail, Summary, Variant,
     WORTH_READING, corners, cut_off, lossy, single,
 };
+use crate::depth::Depth;
 use crate::text;
 
-pub(super) const VARIANT: &str = "Second Life mesh asset";
+/// The format, which has no versions.
+pub(super) fn variant() -> Variant {
+    Variant::new("Second Life mesh asset", "SL mesh")
+}
 
 /// Blocks whose bytes are missing, or whose declared location is wrong.
 pub(super) fn beyond_the_end(asset: &Asset, bytes: u64, damages: &mut Damages) {
@@ -77,7 +81,7 @@ fn is_worth_reading(asset: &Asset) -> bool {
 
 pub(super) fn facts(asset: &Asset, look: &mut Look<'_>) -> Facts {
     let decoded =
-        (look.depth == Depth::Check || is_worth_reading(asset)).then(|| asset.decode_all());
+        (look.depth >= Depth::Meshes || is_worth_reading(asset)).then(|| asset.decode_all());
     let decoded = decoded.transpose().unwrap_or_else(|error| {
         look.failed(Address::field("file"), &error);
         None

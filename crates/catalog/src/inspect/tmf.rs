@@ -7,14 +7,15 @@ use meshmap::{Bounds, Semantic, VertexFormat};
 use serde_json::{Value, json};
 
 use super::model::{
-    AttributeInfo, Depth, Facts, Look, MeshInfo, Summary, WORTH_READING, corners, lossy,
+    AttributeInfo, Facts, Look, MeshInfo, Summary, Variant, WORTH_READING, corners, lossy,
 };
+use crate::depth::Depth;
 use crate::text;
 
-/// Format and version: `TMF 0.2`.
-pub(super) fn variant(document: &Document) -> String {
+/// Format and version.
+pub(super) fn variant(document: &Document) -> Variant {
     let header = document.header();
-    format!("TMF {}.{}", header.tmf_major, header.tmf_minor)
+    Variant::of_one_form(format!("TMF {}.{}", header.tmf_major, header.tmf_minor))
 }
 
 pub(super) fn facts(document: &Document, look: &mut Look<'_>) -> Facts {
@@ -22,7 +23,7 @@ pub(super) fn facts(document: &Document, look: &mut Look<'_>) -> Facts {
     let stored: u64 = vertices
         .map(|v| v.ranges().map(|range| range.end - range.start).sum::<u64>())
         .sum();
-    let worth = look.depth == Depth::Check || stored <= WORTH_READING;
+    let worth = look.depth >= Depth::Meshes || stored <= WORTH_READING;
     let meshes = document.meshes().map(|mesh| {
         let vertices = mesh.positions().filter(|_| worth);
         let bounds =

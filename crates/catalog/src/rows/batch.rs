@@ -10,8 +10,8 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
 use super::columns::{COLUMNS, Column, Of};
-use super::options::Depth;
 use super::row::Row;
+use crate::depth::Depth;
 
 /// The columns of a catalogue with these names, in the order of the catalogue, or all of them.
 pub struct Columns {

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 #[cfg(feature = "arrow")]
 use meshmap::Format;
 
-#[cfg(feature = "arrow")]
-use super::options::Depth;
 use super::row::Row;
+#[cfg(feature = "arrow")]
+use crate::depth::Depth;
 #[cfg(feature = "arrow")]
 use crate::input::NOT_FOUND;
 

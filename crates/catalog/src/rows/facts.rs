@@ -10,8 +10,9 @@ use rayon::prelude::*;
 use super::batch::Columns;
 use super::file;
 use super::item::Item;
-use super::options::{Depth, Options};
+use super::options::Options;
 use super::row::Row;
+use crate::depth::Depth;
 
 /// A table ends with the row that reaches this size.
 const BATCH_BYTES: u64 = 8 << 20;
@@ -78,10 +79,10 @@ impl Facts {
     fn read_more(&mut self, most: usize) {
         let left = self.items.get(self.next_item..).unwrap_or_default();
         let decoded = |item: &Item| {
-            if self.how.depth == Depth::Headers {
-                0
-            } else {
+            if self.how.depth >= Depth::Meshes {
                 item.byte_len()
+            } else {
+                0
             }
         };
         let count = fitting(

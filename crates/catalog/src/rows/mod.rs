@@ -27,7 +27,7 @@ pub use file::{identify, of, of_item};
 #[cfg(feature = "arrow")]
 pub use geometry::Geometry;
 pub use item::{Item, find};
-pub use options::{Depth, Options};
+pub use options::Options;
 pub use row::Row;
 #[cfg(feature = "arrow")]
 pub use shapes::Shapes;

@@ -1,18 +1,7 @@
 use meshmap::Format;
 
+use crate::depth::Depth;
 use crate::input::Reading;
-
-/// The parts of a file that are decoded for its rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Depth {
-    /// Only headers are read.
-    #[default]
-    Headers,
-    /// Positions and triangles are decoded, for all counts and bounding boxes.
-    Meshes,
-    /// Everything is decoded and checked, also for the findings and errors that `meshmap verify` reports.
-    Everything,
-}
 
 /// The contents of a catalogue.
 #[derive(Clone, Debug)]

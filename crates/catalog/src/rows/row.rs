@@ -118,7 +118,7 @@ impl Row {
                 let format = error.format().map(Format::name).or(self.format);
                 Self { format, ..self }.failed(error)
             }
-            Problem::Other(kind, _) => Self {
+            Problem::Other { kind, .. } => Self {
                 error_kind: Some(*kind),
                 error: Some(problem.to_string()),
                 ..self

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use meshmap_catalog::SHARES;
 use meshmap_catalog::inspect::path_bytes;
 use meshmap_catalog::json as json_text;
-use meshmap_catalog::rows::{self, Depth, FileKind, Item, Options, Row, Writer};
+use meshmap_catalog::rows::{self, FileKind, Item, Options, Row, Writer};
+use meshmap_catalog::{Depth, SHARES};
 use serde_json::json;
 
 use super::{Outcome, bad, outputs, print_stderr, usage};

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use meshmap::{Address, ArrayData, ArrayEntry, Charge, MeshFile, Meter, Segment};
+use meshmap::{Address, ArrayData, ArrayEntry, Charge, MeshFile, Meter};
 
 use crate::inputs::meter_of;
 
@@ -44,7 +44,11 @@ struct Held {
 }
 
 /// The arrays of a file, one group at a time.
+///
+/// One list has all groups. A list for each of them would decode a snapshot again for each entry of the table that names it, and a
+/// small table can have thousands.
 pub(super) struct Groups {
+    file: MeshFile,
     arrays: std::iter::Peekable<Box<dyn Iterator<Item = meshmap::Result<ArrayEntry>>>>,
     /// Groups that were read while another one was looked for.
     ahead: VecDeque<Held>,
@@ -55,21 +59,32 @@ impl Groups {
     pub(super) fn new(file: &MeshFile) -> Self {
         let arrays: Box<dyn Iterator<Item = _>> = Box::new(file.arrays_together());
         Self {
+            file: file.clone(),
             arrays: arrays.peekable(),
             ahead: VecDeque::new(),
             meter: Arc::new(meter_of(file)),
         }
     }
 
+    /// The address of the group of the next array; `None` if there are no more arrays.
+    fn next_address(&mut self) -> Option<Option<Address>> {
+        let address = match self.arrays.peek()? {
+            Ok(array) => Some(&array.address),
+            Err(error) => error.address(),
+        };
+        Some(address.and_then(|address| self.file.part_of(address)))
+    }
+
     fn read_next(&mut self) -> Result<Option<Held>, String> {
-        let Some(first) = self.arrays.peek() else {
+        let Some(address) = self.next_address() else {
             return Ok(None);
         };
-        let address = group_of(first);
         let mut charge = Charge::shared(&self.meter);
         let mut grow = |bytes| charge.grow(bytes, WHAT).map_err(|error| error.to_string());
         let mut arrays = Vec::new();
-        while let Some(array) = self.arrays.next_if(|array| group_of(array) == address) {
+        while self.next_address().as_ref() == Some(&address)
+            && let Some(array) = self.arrays.next()
+        {
             let (name, values) = match array {
                 Ok(array) => {
                     let name = array.address.to_string();
@@ -121,25 +136,6 @@ impl Groups {
             self.ahead.push_back(held);
         }
         Ok(Vec::new())
-    }
-}
-
-/// The snapshot, body, mesh or block that an array belongs to; `None` if it belongs to the file as a whole.
-fn group_of(array: &meshmap::Result<meshmap::ArrayEntry>) -> Option<Address> {
-    let address = match array {
-        Ok(array) => &array.address,
-        Err(error) => error.address()?,
-    };
-    match address.segments() {
-        [
-            Segment::Field(field),
-            Segment::Index(index),
-            Segment::Field(_),
-            ..,
-        ] => format!("{field}[{index}]").parse().ok(),
-        [Segment::Field(field), Segment::Field(_), ..] => field.parse().ok(),
-        _ if array.is_err() => Some(address.clone()),
-        _ => None,
     }
 }
 

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use meshmap::MeshFile;
 use meshmap::cgeo::Dialect;
-use meshmap_catalog::SHARES;
-use meshmap_catalog::inspect::{self, Depth, parse_dialect};
+use meshmap_catalog::inspect::{self, parse_dialect};
 use meshmap_catalog::json;
+use meshmap_catalog::{Depth, SHARES};
 
 use super::{Outcome, Reporting, bad, print_stderr, usage};
 use crate::inputs::{self, Choice, Found, Input, Reading};
@@ -63,9 +63,9 @@ impl InfoArgs {
 
     fn depth(&self) -> Depth {
         match self.list() {
-            _ if self.full => Depth::Check,
+            _ if self.full => Depth::Everything,
             Some(_) => Depth::Snapshots,
-            None => Depth::Look,
+            None => Depth::Headers,
         }
     }
 }

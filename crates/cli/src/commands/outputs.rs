@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use meshmap::{Format, MeshFile};
+use meshmap::MeshFile;
 use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
 use meshmap_catalog::json as json_text;
 use meshmap_export::{Convert, Limit, Textures, find_up_to_date, is_image};
@@ -127,31 +127,38 @@ impl Remark {
     }
 }
 
-/// A text without indices, and without what is in parentheses.
-fn kind_of(text: &str) -> String {
-    let (mut kind, mut end) = (String::new(), None);
-    for letter in text.chars() {
-        match (end, letter) {
-            (Some(closing), _) if letter != closing => continue,
-            (Some(_), _) => end = None,
-            (None, '(') => end = Some(')'),
-            (None, '[') => end = Some(']'),
-            (None, _) => {}
-        }
-        match letter {
-            '(' => kind.truncate(kind.trim_end().len()),
-            ')' => {}
-            '[' => kind.push_str("[.."),
-            letter => kind.push(letter),
+/// A part of a file that cannot be used.
+#[derive(Clone, Serialize, Deserialize)]
+struct DamagedPart {
+    #[serde(flatten)]
+    error: ErrorInfo,
+    /// The problem without what differs between files. A record that an earlier version wrote has none.
+    #[serde(default)]
+    summary: String,
+}
+
+impl DamagedPart {
+    fn new(damage: &Damage) -> Self {
+        Self {
+            error: ErrorInfo::of_part(damage),
+            summary: damage.problem.summary(),
         }
     }
-    kind
+
+    /// The words by which files with the same problem are counted.
+    fn summary(&self) -> &str {
+        if self.summary.is_empty() {
+            &self.error.kind
+        } else {
+            &self.summary
+        }
+    }
 }
 
 /// The parts of a file that cannot be used.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Damaged {
-    parts: Vec<ErrorInfo>,
+    parts: Vec<DamagedPart>,
     /// The number of further parts, which the index of outputs does not list.
     more: usize,
 }
@@ -159,7 +166,7 @@ pub(super) struct Damaged {
 impl Damaged {
     pub(super) fn new(damage: &[Damage]) -> Self {
         Self {
-            parts: damage.iter().map(ErrorInfo::of_part).collect(),
+            parts: damage.iter().map(DamagedPart::new).collect(),
             more: 0,
         }
     }
@@ -174,7 +181,7 @@ impl Damaged {
         if self.is_empty() {
             return String::new();
         }
-        let parts: Vec<ErrorInfo> = self.parts.iter().take(MOST).cloned().collect();
+        let parts: Vec<DamagedPart> = self.parts.iter().take(MOST).cloned().collect();
         let more = self.more + self.parts.len() - parts.len();
         // Neither serializing to memory nor these types fail.
         serde_json::to_string(&Self { parts, more }).unwrap_or_default()
@@ -195,8 +202,9 @@ impl Damaged {
     /// A line for each part.
     pub(super) fn lines(&self) -> Vec<String> {
         text::listed(&self.parts, "part", |part| {
-            let address = part.address.as_deref().unwrap_or_default();
-            vec![text::line(&format!("x {address}: {}", part.message))]
+            let error = &part.error;
+            let address = error.address.as_deref().unwrap_or_default();
+            vec![text::line(&format!("x {address}: {}", error.message))]
         })
     }
 }
@@ -426,7 +434,7 @@ impl Totals {
             damage
                 .parts
                 .iter()
-                .map(|part| format!("{outcome}: {}", reason(part)))
+                .map(|part| format!("{outcome}: {}", part.summary()))
                 .collect::<Vec<_>>()
         };
         match result {
@@ -440,10 +448,8 @@ impl Totals {
             JobResult::UpToDate(damage) => self.problems.add(reasons("damaged", damage)),
             JobResult::Unusable(damage) => self.problems.add(reasons("failed", damage)),
             JobResult::Failed(problem) => {
-                self.problems.add([format!(
-                    "failed: {}",
-                    reason(&ErrorInfo::new(problem, None, None))
-                )]);
+                self.problems
+                    .add([format!("failed: {}", problem.summary())]);
             }
             JobResult::Differs(_) => self.problems.add([format!("failed: {DIFFERS}")]),
             JobResult::Other | JobResult::Nothing(_) | JobResult::DiskFull => {}
@@ -459,23 +465,6 @@ impl Totals {
         Printed {
             results,
             problems: [self.notes.lines(), self.problems.lines()].concat(),
-        }
-    }
-}
-
-/// The format and the kind of a problem, which many files may share; or its message, if the library does not know it.
-fn reason(problem: &ErrorInfo) -> String {
-    let kind = problem.kind.replace('_', " ");
-    let begins = |format: &Format| problem.message.starts_with(&format!("{format}: "));
-    match Format::ALL.iter().find(|format| begins(format)) {
-        Some(format) => format!("{format}: {kind}"),
-        None if problem.kind == "unknown_format" => kind,
-        None => {
-            let (what, _) = problem
-                .message
-                .split_once(": expected ")
-                .unwrap_or((&problem.message, ""));
-            text::line(&kind_of(what))
         }
     }
 }
@@ -505,7 +494,11 @@ pub(super) fn lines(
     let unusable = |damage: &Damaged| match damage.parts.first() {
         None => String::new(),
         Some(_) if is_one => bad(&damage.head()) + &indented(damage.lines()),
-        Some(part) => bad(&format!("{}: {}", damage.head(), text::line(&part.message))),
+        Some(part) => bad(&format!(
+            "{}: {}",
+            damage.head(),
+            text::line(&part.error.message)
+        )),
     };
     let (mut results, problems) = match result {
         JobResult::Written(made) if is_one => {
@@ -569,7 +562,7 @@ pub(super) fn object(Paths { input, output }: &Paths<'_>, result: JobResult) -> 
         JobResult::Nothing(problem) => ("skipped", Written::default(), whole(&problem)),
         JobResult::Failed(problem) => ("failed", Written::default(), whole(&problem)),
         JobResult::Unusable(damage) => {
-            let error = damage.parts.first().cloned();
+            let error = damage.parts.first().map(|part| part.error.clone());
             (
                 "failed",
                 Written {
@@ -585,6 +578,7 @@ pub(super) fn object(Paths { input, output }: &Paths<'_>, result: JobResult) -> 
         }
         JobResult::Other => return Vec::new(),
     };
+    let damage: Vec<&ErrorInfo> = made.damage.parts.iter().map(|part| &part.error).collect();
     let object = json!({
         "meshmap": 2,
         "path": input.path.to_string_lossy(),
@@ -593,7 +587,7 @@ pub(super) fn object(Paths { input, output }: &Paths<'_>, result: JobResult) -> 
         "output_bytes": path_bytes(output),
         "state": state,
         "error": error,
-        "damage": made.damage.parts,
+        "damage": damage,
         "files": made.files.iter().map(|file| file.path.to_string_lossy()).collect::<Vec<_>>(),
     });
     let mut object = cut(json_text::with(object, made.facts));
@@ -648,7 +642,8 @@ pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
             };
             let (most, needed) = (text::count(most), text::count(needed));
             let message = format!("{what}: {needed} {limit} needed, the limit is {most}; {raised}");
-            Problem::other("limit_exceeded", message)
+            let summary = format!("{what}: more {limit} needed than the limit; {raised}");
+            Problem::summarized("limit_exceeded", message, summary)
         }
         meshmap_export::Error::NothingToConvert { has_animations, .. } => {
             let hint = if has_animations {
@@ -661,7 +656,16 @@ pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
                 format!("nothing to convert: the file has no vertices{hint}"),
             )
         }
-        other => Problem::other("unsupported", other.words(&words::option::<Convert>)),
+        other => {
+            let option = words::option::<Convert>;
+            let message = other.words(&option);
+            if !matches!(other, meshmap_export::Error::NonFinite { .. }) {
+                return Problem::other("unsupported", message);
+            }
+            let zero = option("zero_non_finite");
+            let summary = format!("positions that are not finite; {zero} writes 0 in their place");
+            Problem::summarized("unsupported", message, summary)
+        }
     }
 }
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use meshmap::{Finding, Severity};
-use meshmap_catalog::SHARES;
-use meshmap_catalog::inspect::{self, Damage, Depth, Inspection, State};
+use meshmap_catalog::inspect::{self, Damage, Inspection, State};
 use meshmap_catalog::json;
+use meshmap_catalog::{Depth, SHARES};
 
 use super::{Outcome, Reporting};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
@@ -228,7 +228,7 @@ fn check(
     single: bool,
     screen: Screen,
 ) -> Option<(Vec<u8>, Verdict)> {
-    let mut inspection = inspect::inspect(input, how, Depth::Check, args.json)?;
+    let mut inspection = inspect::inspect(input, how, Depth::Everything, args.json)?;
     if let (true, Some(file)) = (args.cross_check, &inspection.file) {
         let differs = match cross_check::differs(file, how) {
             Ok(address) => {
@@ -285,7 +285,8 @@ fn page(inspection: &Inspection, screen: Screen) -> Vec<String> {
         &inspection.input.name(),
         screen.width.saturating_sub(4).max(8),
     )];
-    title.extend(inspection.variant.clone());
+    let variant = inspection.variant.as_ref();
+    title.extend(variant.map(|variant| variant.long.clone()));
     title.extend(inspection.bytes.map(text::size));
     let mut lines = text::wrap(&title.join("   "), screen.width, 4);
     if let Some(first) = lines.first_mut() {

@@ -179,6 +179,7 @@ fn flag() -> Vec<u8> {
             texcoords: Vec::new(),
             triangles,
             materials,
+            missing: 0,
         }
     };
     let first = mesh(0.0);

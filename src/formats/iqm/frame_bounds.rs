@@ -20,8 +20,8 @@ use crate::report::{Address, Findings, Result};
 impl Model {
     /// Notes the frames whose bounding box does not contain vertices that are posed in them.
     ///
-    /// Every vertex that is posed is a vertex of the frame, so that a box around all vertices is never noted. A joined model is not
-    /// checked: its boxes are around other meshes.
+    /// Every vertex that is posed is drawn there, so that a box around all triangles is never noted. A joined model is not checked: its
+    /// boxes are around other meshes.
     pub(super) fn check_frame_bounds(&self, findings: &mut Findings) -> Result<()> {
         if !Arc::ptr_eq(&self.layout, &self.animation) {
             return Ok(());
@@ -66,10 +66,17 @@ impl Model {
             // No more than four joints move a vertex; other shapes are a finding of their own.
             return Ok(None);
         }
+        let mut is_drawn = vec![false; self.vertex_count()];
+        for index in self.raw_triangles()?.flatten().iter() {
+            if let Some(is_drawn) = is_drawn.get_mut(as_usize(index)) {
+                *is_drawn = true;
+            }
+        }
         Ok(Some(Skin {
             positions,
             indexes,
             weights,
+            is_drawn,
             joints,
         }))
     }
@@ -97,12 +104,14 @@ struct Skin {
     positions: Attribute,
     indexes: Attribute,
     weights: Attribute,
+    /// For each vertex, `true` if a triangle uses it. Boxes need not contain the others.
+    is_drawn: Vec<bool>,
     /// The number of joints.
     joints: usize,
 }
 
 impl Skin {
-    /// The vertices whose positions in a frame are certain.
+    /// The vertices that are drawn, and whose positions in a frame are certain.
     fn vertices(&self) -> impl Iterator<Item = PosedVertex> + '_ {
         let blends = self
             .indexes
@@ -110,6 +119,9 @@ impl Skin {
             .zip(self.weights.iter_f32::<4>());
         let vertices = (0_u32..).zip(self.positions.iter_f32::<3>().zip(blends));
         vertices.filter_map(|(index, (position, (joints, weights)))| {
+            if self.is_drawn.get(as_usize(index)) != Some(&true) {
+                return None;
+            }
             let mut vertex = PosedVertex {
                 index,
                 position,
@@ -290,7 +302,8 @@ impl FrameCheck {
                         let stored = interval(&stored.min, &stored.max);
                         let [x, y, z] = outside.position;
                         let index = outside.index;
-                        let detail = format!("{stored}; vertices[{index}] is at {x} {y} {z}");
+                        let detail =
+                            format!("expected vertices[{index}] in {stored}, found {x} {y} {z}");
                         (place, detail)
                     });
                 }

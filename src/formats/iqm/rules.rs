@@ -75,7 +75,7 @@ rules! {
     EXTENSION_COUNT = forbidden("extension_count", "num_extensions");
     /// The bounding box of a frame has a minimum above its maximum.
     INVERTED_BOUNDS = suspicious("inverted_bounds", "iqmbounds");
-    /// The bounding box of a frame does not contain vertices of the frame, which programs then may not draw. A twentieth of the size
+    /// The bounding box of a frame does not contain vertices of its triangles, which programs then may not draw. A twentieth of the size
     /// and the precision of the frame are allowed. For each joint, the outermost of the vertices that it moves most are posed, along each
     /// axis; in frames that take up few bytes of the file, only the first frames are checked.
     FRAME_BOUNDS = suspicious("frame_bounds", "vertices outside of iqmbounds");

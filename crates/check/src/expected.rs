@@ -163,7 +163,7 @@ impl<'a> Expected<'a> {
             pose.apply_to(view, VectorKind::Point, &mut values)?;
             self.rules.replace_non_finite(values.as_flattened_mut());
         }
-        self.rules.turn(&mut values);
+        self.rules.place(&mut values);
         Ok(values)
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use meshmap::iqm::Trs;
 use meshmap::{Axis, Charge, Format, Meter, Scratch, VOrigin, Winding};
-use meshmap_export::{Convert, Result, Target, Turn};
+use meshmap_export::{Convert, Result, Target};
 use meshmap_scene::vector::is_degenerate;
 use meshmap_scene::{Buffer, Clip, Parts, Scene, Shape, Skeleton};
 
@@ -26,8 +26,10 @@ pub(crate) struct Rules<'a> {
     reverses: bool,
     /// `true` if the texture coordinate V is written as 1 - V.
     flips_v: bool,
-    /// The axis about which vertices are turned, if the target has no root that turns them.
-    turns_about: Option<Axis>,
+    /// The axis that points up in the target, if it has no root that turns and scales the numbers of the file.
+    upright: Option<Axis>,
+    /// The length in the target of a length of 1 in the file.
+    scale: f64,
 }
 
 impl<'a> Rules<'a> {
@@ -53,15 +55,13 @@ impl<'a> Rules<'a> {
             flips_v: conventions
                 .v_origin
                 .is_some_and(|origin| origin != stored_origin),
-            turns_about: None,
+            upright: None,
+            scale: 1.0,
         };
         if rules.target == Target::Pc2 {
             rules.target = Target::Obj;
         }
-        let has_root = rules.is_gltf() || rules.target == Target::Usdc;
-        if convert.turn != Turn::None && !has_root {
-            rules.turns_about = Some(rules.up());
-        }
+        rules.set_frame();
         if rules.is_gltf() {
             rules.skeleton = rules.written_skeleton()?;
         }
@@ -71,21 +71,37 @@ impl<'a> Rules<'a> {
         Ok(rules)
     }
 
+    /// Sets the axes and the unit of the numbers of vertices.
+    fn set_frame(&mut self) {
+        let up = self.up();
+        let (upright, of_metre) = match self.target {
+            Target::Obj => (Axis::Y, 1.0),
+            Target::Ply => (Axis::Z, 1.0),
+            Target::Stl => (Axis::Z, 1000.0),
+            _ => return,
+        };
+        if self.convert.raw {
+            self.upright = Some(up);
+            return;
+        }
+        self.upright = Some(upright);
+        if let Some(metres) = self.scene.unit().metres() {
+            self.scale = metres * of_metre;
+        }
+    }
+
     pub(crate) fn is_gltf(&self) -> bool {
         matches!(self.target, Target::Glb | Target::Gltf)
     }
 
     /// The axis that points up.
     pub(crate) fn up(&self) -> Axis {
-        self.convert.up.unwrap_or_else(|| self.scene.up())
+        self.scene.up()
     }
 
     /// The meaning of a length of 1, in metres.
     pub(crate) fn metres(&self) -> f64 {
-        match self.convert.unit_millimeters {
-            Some(millimeters) => millimeters / 1000.0,
-            None => self.scene.unit().metres().unwrap_or(1.0),
-        }
+        self.scene.unit().metres().unwrap_or(1.0)
     }
 
     /// The seconds from one key of the file to the next.
@@ -138,16 +154,31 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Turns points or directions about the axis that points up, if the target has them turned.
+    /// Turns points or directions into the axes of the target, if it has no root that turns them.
     pub(crate) fn turn<const N: usize>(&self, vectors: &mut [[f32; N]]) {
-        let Some(up) = self.turns_about else {
+        let Some(upright) = self.upright else {
             return;
         };
         for vector in vectors {
             if let Some(vector) = vector.first_chunk_mut() {
-                *vector = turned(self.convert.turn, up, *vector);
+                let stands = self.up().rotate_to(upright, *vector);
+                *vector = turned(self.convert.turn, upright, stands);
             }
         }
+    }
+
+    /// Turns points into the axes of the target, and scales them to its unit.
+    pub(crate) fn place(&self, points: &mut [[f32; 3]]) {
+        self.turn(points);
+        if self.scale == 1.0 {
+            return;
+        }
+        for number in points.as_flattened_mut() {
+            #[expect(clippy::cast_possible_truncation, reason = "the nearest is written")]
+            let scaled = (f64::from(*number) * self.scale) as f32;
+            *number = scaled;
+        }
+        self.replace_non_finite(points.as_flattened_mut());
     }
 
     /// The name of the material of triangles with this ID. Merged ones are compared by the attribute that has the IDs.

@@ -42,8 +42,8 @@ fn an_option_that_the_target_has_no_use_for_is_an_error_before_anything_is_writt
     tree(folder.path());
     let out = folder.path().join("out");
     for (arguments, option) in [
-        (&["--to", "stl", "--up", "z"][..], "up"),
-        (&["--to", "ply", "--unit", "mm"], "unit"),
+        (&["--to", "glb", "--raw"][..], "raw"),
+        (&["--to", "ply", "--morph-normals"], "morph-normals"),
         (&["--to", "obj", "--fps", "30"], "fps"),
         (&["--to", "usdc", "--quantized"], "quantized"),
         (&["--to", "pc2", "--nest"], "nest"),

@@ -102,6 +102,7 @@ fn an_output_is_written_again_if_an_option_changes() {
         for option in options {
             let usual = BTreeMap::from(match (command, option.as_str()) {
                 ("convert", "keep_degenerate") => [("to", "usdc")],
+                ("convert", "raw") => [("to", "obj")],
                 ("convert", _) => [("to", "glb")],
                 _ => [("size", "8x8")],
             });

@@ -7,20 +7,17 @@ use crate::outcome::Outcome;
 use crate::report::{Assumption, Report};
 use crate::settings::Job;
 
-/// The up axis: the one that is `said`, or the format's.
-pub(crate) fn up(format: Format, said: Option<Axis>, report: &mut Report) -> Axis {
-    said.or(format.conventions().up).unwrap_or_else(|| {
-        let up = format.usual_up();
+/// The up axis, which is reported if nobody says which it is.
+pub(crate) fn up(scene: &Scene, report: &mut Report) -> Axis {
+    let up = scene.up();
+    if !scene.knows_up() {
         report.assume(Assumption::Up(up));
-        up
-    })
+    }
+    up
 }
 
 /// The unit scale, in metres.
-pub(crate) fn metres(scene: &Scene, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
-    if let Some(millimeters) = job.unit_millimeters {
-        return millimeters / 1000.0;
-    }
+pub(crate) fn metres(scene: &Scene, outcome: &mut Outcome) -> f64 {
     if let Some(stored) = scene.unit().metres() {
         return stored;
     }
@@ -28,15 +25,6 @@ pub(crate) fn metres(scene: &Scene, job: &Job<'_>, outcome: &mut Outcome) -> f64
         outcome.report.assume(Assumption::Metres);
     }
     1.0
-}
-
-/// A comment for targets that have no unit; `None` if the file stores none.
-pub(crate) fn unit_comment(scene: &Scene) -> Option<String> {
-    if let Unit::Millimeters(unit) = scene.unit() {
-        Some(format!("unit: {unit} mm"))
-    } else {
-        None
-    }
 }
 
 /// The seconds from one key of a shape to the next.

@@ -122,7 +122,7 @@ fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         Target::Glb | Target::Gltf => gltf::decide(kind, plan),
         Target::Obj => obj::decide(kind, plan),
         Target::Ply => ply::decide(kind, plan),
-        Target::Stl => stl::decide(kind),
+        Target::Stl => stl::decide(kind, plan),
         Target::Pc2 => pc2::decide(kind, plan),
         Target::Usdc => usd::decide(kind, plan),
     }

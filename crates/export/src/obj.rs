@@ -7,7 +7,6 @@ use meshmap::{Scratch, Semantic, VertexRemap};
 use meshmap_outputs::{Output, Place};
 use meshmap_scene::{Buffer, FactKind, Parts, Shape, Stream};
 
-use crate::assume;
 use crate::error::Result;
 use crate::images::Texture;
 use crate::ledger::Decision;
@@ -358,7 +357,7 @@ fn begin(plan: &Plan<'_>, place: &Place, out: &mut impl Write) -> Result<()> {
     // No statement of OBJ can name a file with a control character.
     let library = library.replace(char::is_control, "_");
     writeln!(out, "# meshmap")?;
-    if let Some(unit) = assume::unit_comment(plan.scene) {
+    if let Some(unit) = plan.unit_comment() {
         writeln!(out, "# {unit}")?;
     }
     writeln!(out, "mtllib {library}")?;
@@ -428,6 +427,7 @@ fn write_materials(
 /// The decision about a kind of data in OBJ.
 pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
     match kind {
+        FactKind::Unit if plan.job.raw => Decision::Drops,
         FactKind::Normals | FactKind::TexCoords | FactKind::Materials | FactKind::Images
             if plan.scene.are_points() =>
         {
@@ -447,6 +447,7 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         FactKind::ThirdTexCoords => Decision::Changes(Change::ThirdTexCoordLost),
         FactKind::Opacity => Decision::Changes(Change::OpacityLost),
         FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
+        FactKind::Unit => Decision::Changes(Change::UnitConverted),
         FactKind::Levels => Decision::Changes(Change::LevelsOverlap),
         FactKind::Tangents
         | FactKind::FurtherTexCoords
@@ -474,7 +475,6 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         | FactKind::FrameBounds
         | FactKind::Hulls
         | FactKind::PhysicsMeshes
-        | FactKind::Unit
         | FactKind::Comments
         | FactKind::Metadata
         | FactKind::Extensions => Decision::Drops,

@@ -61,7 +61,7 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
             return Err(not_held("a shape that stands still".to_owned()));
         };
         finite(positions, || address.clone(), job, outcome)?;
-        plan.turn_numbers(positions);
+        plan.place(positions, || address.clone(), outcome)?;
         bytes.clear();
         bytes.extend(
             positions

@@ -2,14 +2,15 @@
 
 use meshmap::{Axis, Scratch, VOrigin, Winding};
 use meshmap_scene::vector::is_degenerate;
-use meshmap_scene::{Buffer, Corners, Parts, Pose, Scene, Shape, Stream};
+use meshmap_scene::{Buffer, Corners, Parts, Pose, Scene, Shape, Stream, Unit};
 
 use crate::assume;
+use crate::check::finite;
 use crate::error::{Error, Result};
 use crate::images::Images;
 use crate::outcome::Outcome;
-use crate::report::Report;
-use crate::settings::{Job, Target, WITH_UNITS};
+use crate::report::{Change, Report};
+use crate::settings::{Job, Target, WITH_ROOT};
 use crate::turn::Turn;
 
 /// A scene, and the rules by which a target has its numbers.
@@ -22,8 +23,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) turns: bool,
     /// `true` if the texture coordinate V is written as 1 - V.
     pub(crate) flips_v: bool,
-    /// The axis about which the numbers of vertices are turned, for targets without a root that turns them.
-    turns_about: Option<Axis>,
+    /// The axes and the unit of numbers, for targets without a root that turns and scales.
+    frame: Option<Frame>,
 }
 
 impl<'a> Plan<'a> {
@@ -31,9 +32,9 @@ impl<'a> Plan<'a> {
         let to = job.target.conventions();
         let front_face = to.front_face.unwrap_or(Winding::CounterClockwise);
         let turns = scene.turns_triangles(front_face)? != job.flip;
-        let mut turns_about = None;
-        if job.turn != Turn::None && !WITH_UNITS.contains(&job.target) {
-            turns_about = Some(assume::up(scene.format(), job.up, report));
+        let mut frame = None;
+        if !WITH_ROOT.contains(&job.target) {
+            frame = Some(Frame::new(scene, job, report));
         }
         // If a format does not store it, programs write V as in OBJ, from the bottom.
         let from = scene.conventions().v_origin.unwrap_or(VOrigin::Bottom);
@@ -43,7 +44,7 @@ impl<'a> Plan<'a> {
             images: Images::default(),
             turns,
             flips_v: to.v_origin.is_some_and(|to| to != from),
-            turns_about,
+            frame,
         })
     }
 
@@ -106,16 +107,59 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Turns points or directions, if the target has them turned.
-    pub(crate) fn turn_numbers<const N: usize>(&self, values: &mut [[f32; N]]) {
-        let Some(up) = self.turns_about else {
+    /// Turns directions into the axes of the target.
+    pub(crate) fn turn_directions<const N: usize>(&self, values: &mut [[f32; N]]) {
+        let Some(frame) = &self.frame else {
             return;
         };
         for value in values {
             if let Some(vector) = value.first_chunk_mut() {
-                *vector = self.job.turn.about(up, *vector);
+                *vector = frame.turned(*vector);
             }
         }
+    }
+
+    /// Turns positions into the axes of the target, and scales them to its unit, which is reported. Fails if one becomes too large.
+    pub(crate) fn place(
+        &self,
+        positions: &mut [[f32; 3]],
+        address: impl Fn() -> String,
+        outcome: &mut Outcome,
+    ) -> Result<()> {
+        let Some(frame) = &self.frame else {
+            return Ok(());
+        };
+        for position in positions.iter_mut() {
+            *position = frame.turned(*position);
+        }
+        let count = positions.len() as u64;
+        if frame.from != frame.to {
+            outcome.report.change(Change::AxesTurned, count);
+        }
+        if frame.scale == 1.0 {
+            return Ok(());
+        }
+        for number in positions.as_flattened_mut() {
+            #[expect(clippy::cast_possible_truncation, reason = "the nearest is written")]
+            let scaled = (f64::from(*number) * frame.scale) as f32;
+            *number = scaled;
+        }
+        outcome.report.change(Change::UnitConverted, count);
+        let address = || format!("{} in the unit of the target", address());
+        finite(positions, address, self.job, outcome)
+    }
+
+    /// A comment about the unit of numbers, if it is known.
+    pub(crate) fn unit_comment(&self) -> Option<String> {
+        let Unit::Millimeters(stored) = self.scene.unit() else {
+            return None;
+        };
+        let unit = match self.job.target {
+            _ if self.job.raw => stored,
+            Target::Stl => 1.0,
+            _ => 1000.0,
+        };
+        Some(format!("unit: {unit} mm"))
     }
 
     /// Charges what a read has decoded, which is written next: what meshes have was charged when the scene was made.
@@ -201,6 +245,52 @@ impl<'a> Plan<'a> {
             Target::Usdc => self.scene.has_only_joints(),
             _ => false,
         }
+    }
+}
+
+/// The axes and the unit of the numbers that are written.
+struct Frame {
+    from: Axis,
+    to: Axis,
+    turn: Turn,
+    scale: f64,
+}
+
+impl Frame {
+    /// The frame of a target, or of the file if its numbers are kept.
+    fn new(scene: &Scene, job: &Job<'_>, report: &mut Report) -> Self {
+        let conventions = job.target.conventions();
+        let turns = !job.raw || job.turn != Turn::None;
+        let from = if turns {
+            assume::up(scene, report)
+        } else {
+            scene.up()
+        };
+        let mut frame = Self {
+            from,
+            to: from,
+            turn: job.turn,
+            scale: 1.0,
+        };
+        if !job.raw {
+            frame.to = conventions.up.unwrap_or(from);
+            let of_metre = if job.target == Target::Stl {
+                1000.0
+            } else {
+                1.0
+            };
+            frame.scale = scene
+                .unit()
+                .metres()
+                .map_or(1.0, |metres| metres * of_metre);
+        }
+        frame
+    }
+
+    /// A vector in the axes of the target.
+    fn turned(&self, vector: [f32; 3]) -> [f32; 3] {
+        self.turn
+            .about(self.to, self.from.rotate_to(self.to, vector))
     }
 }
 

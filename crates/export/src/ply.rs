@@ -7,7 +7,6 @@ use meshmap::Semantic;
 use meshmap_outputs::{Output, Place};
 use meshmap_scene::{Buffer, FactKind, Parts};
 
-use crate::assume;
 use crate::check::replace_non_finite;
 use crate::error::{Error, Result};
 use crate::ledger::Decision;
@@ -61,7 +60,7 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
             .leave_out_many(FactKind::Images, Why::Different, count);
         outcome.textures.use_none();
     }
-    if let Some(unit) = assume::unit_comment(plan.scene) {
+    if let Some(unit) = plan.unit_comment() {
         writeln!(out, "comment {unit}")?;
     }
     writeln!(out, "element vertex {vertices}")?;
@@ -369,6 +368,7 @@ fn byte(color: f32) -> u8 {
 /// The decision about a kind of data in PLY.
 pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
     match kind {
+        FactKind::Unit if plan.job.raw => Decision::Drops,
         FactKind::Normals | FactKind::TexCoords | FactKind::FurtherTexCoords
             if plan.has_bare_points() =>
         {
@@ -392,6 +392,7 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         FactKind::ThirdTexCoords => Decision::Changes(Change::ThirdTexCoordLost),
         FactKind::Colors => Decision::Changes(Change::ColorsRounded),
         FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
+        FactKind::Unit => Decision::Changes(Change::UnitConverted),
         FactKind::Levels => Decision::Changes(Change::LevelsOverlap),
         FactKind::Names
         | FactKind::TexCoordNames
@@ -415,7 +416,6 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         | FactKind::FrameBounds
         | FactKind::Hulls
         | FactKind::PhysicsMeshes
-        | FactKind::Unit
         | FactKind::Comments
         | FactKind::Metadata
         | FactKind::Extensions => Decision::Drops,

@@ -78,7 +78,7 @@ pub(crate) fn positions_in(
         let address = || format!("{} in its pose", stream.address());
         finite(&mut values, address, plan.job, outcome)?;
     }
-    plan.turn_numbers(&mut values);
+    plan.place(&mut values, || stream.address(), outcome)?;
     Ok(values)
 }
 
@@ -111,7 +111,7 @@ pub(crate) fn optional_in<const N: usize>(
             // Directions stay finite: they are made to have unit length, or none.
             move_values(pose, view, kind, &mut values, plan)?;
         }
-        plan.turn_numbers(&mut values);
+        plan.turn_directions(&mut values);
     }
     Ok(Some(values))
 }

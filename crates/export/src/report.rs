@@ -130,6 +130,10 @@ pub enum Change {
     DegenerateDropped,
     /// NaN and infinite numbers, replaced by 0.
     NonFiniteZeroed,
+    /// Vertices that are turned into the axes of the target.
+    AxesTurned,
+    /// Vertices that are scaled to the unit of the target.
+    UnitConverted,
     /// Vertices that are moved by the bind shape of the skin.
     BindShapeApplied,
     /// Texture coordinates whose third number, which is not 0, is left out.

@@ -22,8 +22,11 @@ use crate::turn::Turn;
 /// The roughness of surfaces, as the plugin for Bevy and the loader for three.js have it: the files store none.
 pub(crate) const ROUGHNESS: f32 = 0.8;
 
-/// The targets that have an up axis, a unit and times.
-pub(crate) const WITH_UNITS: &[Target] = &[Target::Glb, Target::Gltf, Target::Usdc];
+/// The targets that have rates of frames, and a root with the axes and the unit of the file. In the others, numbers of vertices change.
+pub(crate) const WITH_ROOT: &[Target] = &[Target::Glb, Target::Gltf, Target::Usdc];
+
+/// The targets whose numbers are in axes and a unit of the target.
+const WITHOUT_ROOT: &[Target] = &[Target::Obj, Target::Ply, Target::Stl, Target::Pc2];
 
 /// The targets that have all snapshots. The others have the first one.
 const WITH_TIME: &[Target] = &[Target::Glb, Target::Gltf, Target::Pc2, Target::Usdc];
@@ -75,10 +78,10 @@ impl Target {
         let (name, revision, beside): (_, _, &[_]) = match self {
             Self::Glb => ("glb", 3, &[]),
             Self::Gltf => ("gltf", 3, &["bin"]),
-            Self::Obj => ("obj", 2, &["mtl"]),
-            Self::Ply => ("ply", 2, &[]),
-            Self::Stl => ("stl", 1, &[]),
-            Self::Pc2 => ("pc2", 1, &["obj", "mtl"]),
+            Self::Obj => ("obj", 3, &["mtl"]),
+            Self::Ply => ("ply", 3, &[]),
+            Self::Stl => ("stl", 2, &[]),
+            Self::Pc2 => ("pc2", 2, &["obj", "mtl"]),
             Self::Usdc => ("usdc", 2, &[]),
         };
         About {
@@ -116,16 +119,18 @@ impl Target {
     /// as in the file that was read.
     ///
     /// glTF files have Y up by the rotation of their root node, and the numbers of their vertices keep the axes of the file. USD
-    /// files state which axis points up. The unit of neither is listed here.
+    /// files state which axis points up. In the others, numbers change, unless [`raw`](Convert::raw) keeps them. Units are not listed here: glTF,
+    /// OBJ, PLY and PC2 are in metres, STL in millimetres, and USD states its unit.
     #[must_use]
     pub fn conventions(self) -> Conventions {
         let own_axes = Conventions::default().with_front_face(Winding::CounterClockwise);
+        let z_up = own_axes.with_up(Axis::Z);
         match self {
             Self::Glb | Self::Gltf => Conventions::Y_UP_CCW.with_v_origin(VOrigin::Top),
-            Self::Obj | Self::Ply | Self::Pc2 | Self::Usdc => {
-                own_axes.with_v_origin(VOrigin::Bottom)
-            }
-            Self::Stl => own_axes,
+            Self::Obj | Self::Pc2 => Conventions::Y_UP_CCW.with_v_origin(VOrigin::Bottom),
+            Self::Ply => z_up.with_v_origin(VOrigin::Bottom),
+            Self::Stl => z_up,
+            Self::Usdc => own_axes.with_v_origin(VOrigin::Bottom),
         }
     }
 
@@ -268,18 +273,24 @@ options! {
             #[arg(long = "max-output", value_name = "SIZE")]
             max_output_bytes: Option<u64>,
         }
-        for WITH_UNITS {
-            /// The axis that points up, for glTF and USD, and about which the others turn: x, y, z, -x, -y or -z [default: the
-            /// axis of the format].
+        for ALL {
+            /// The axis that points up in the file: x, y, z, -x, -y or -z [default: the axis of the format].
             #[arg(long, value_name = "AXIS")]
             up: Option<Axis>,
+            /// The unit of the file: mm, cm, m, in, ft, or a number of millimetres [default: the unit that it stores].
+            #[arg(long = "unit", value_name = "LENGTH", value_parser = parse::millimeters)]
+            unit_millimeters: Option<f64>,
+        }
+        for WITHOUT_ROOT {
+            /// Keep the numbers of the file, in OBJ, PLY, STL and PC2. Otherwise Y points up in OBJ and PC2, Z in PLY and STL, and a
+            /// file that knows its unit is in metres, in STL in millimetres.
+            #[arg(long)]
+            raw: bool,
+        }
+        for WITH_ROOT {
             /// Snapshots or frames per second, for glTF and USD [default: the rate of the file].
             #[arg(long, value_name = "RATE", value_parser = parse::above_zero)]
             fps: Option<f64> => MOMENTS,
-            /// The unit, for glTF and USD: mm, cm, m, in, ft, or a number of millimetres [default: the unit of the
-            /// file].
-            #[arg(long = "unit", value_name = "LENGTH", value_parser = parse::millimeters)]
-            unit_millimeters: Option<f64>,
         }
         for GLTF {
             /// In glTF, write the integers of a Second Life asset as stored (KHR_mesh_quantization). Not all programs read them.
@@ -364,6 +375,8 @@ impl Job<'_> {
         options.animation.clone_from(&self.anim);
         options.animations.clone_from(&self.animations);
         options.drops_degenerate = self.drops_degenerate();
+        options.up = self.up;
+        options.unit_millimeters = self.unit_millimeters;
         if let Some(proxy) = file.as_cgeo().filter(|_| self.meshes.is_empty()) {
             options.snapshots = Some(self.snapshots(proxy)?);
         }
@@ -407,11 +420,7 @@ impl Convert {
     ///
     /// Returns [`Unused`](Error::Unused) for the first setting that would change nothing.
     pub fn check_settings(&self) -> Result<()> {
-        // Every target turns about the axis that points up.
-        let has_up = self.turn != Turn::None;
-        let mut unused = self
-            .unused(self.target)
-            .filter(|(setting, _)| !(has_up && *setting == "up"));
+        let mut unused = self.unused(self.target);
         let Some((setting, targets)) = unused.next() else {
             return Ok(());
         };

@@ -6,7 +6,6 @@ use meshmap_outputs::Place;
 use meshmap_scene::vector::{face_normal, unit_of_f64};
 use meshmap_scene::{FactKind, Parts};
 
-use crate::assume;
 use crate::error::{Error, Result};
 use crate::ledger::Decision;
 use crate::outcome::Outcome;
@@ -33,7 +32,7 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
     let out = &mut output;
     // Files whose header begins with "solid" are taken for the other kind, which is text.
     let mut header = [b' '; 80];
-    let unit = assume::unit_comment(plan.scene).map(|unit| format!("meshmap, {unit}"));
+    let unit = plan.unit_comment().map(|unit| format!("meshmap, {unit}"));
     // The unit of a damaged file may be longer than the header.
     let text = unit
         .filter(|text| text.len() <= header.len())
@@ -74,10 +73,12 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
 }
 
 /// The decision about a kind of data in STL.
-pub(crate) fn decide(kind: FactKind) -> Decision {
+pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
     match kind {
+        FactKind::Unit if plan.job.raw => Decision::Drops,
         FactKind::Shapes | FactKind::Integers | FactKind::Snapshots => Decision::Keeps,
         FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
+        FactKind::Unit => Decision::Changes(Change::UnitConverted),
         FactKind::Levels => Decision::Changes(Change::LevelsOverlap),
         FactKind::Names
         | FactKind::Normals
@@ -114,7 +115,6 @@ pub(crate) fn decide(kind: FactKind) -> Decision {
         | FactKind::FrameBounds
         | FactKind::Hulls
         | FactKind::PhysicsMeshes
-        | FactKind::Unit
         | FactKind::Comments
         | FactKind::Metadata
         | FactKind::Extensions => Decision::Drops,

@@ -178,6 +178,8 @@ impl Say for Change {
             Self::TrianglesTurned => "triangles_turned",
             Self::DegenerateDropped => "degenerate_dropped",
             Self::NonFiniteZeroed => "non_finite_zeroed",
+            Self::AxesTurned => "axes_turned",
+            Self::UnitConverted => "unit_converted",
             Self::BindShapeApplied => "bind_shape_applied",
             Self::ThirdTexCoordLost => "third_texcoord_lost",
             Self::OpacityLost => "opacity_lost",
@@ -225,6 +227,8 @@ impl Say for Change {
             }
             Self::DegenerateDropped => "triangles with two equal corners, left out",
             Self::NonFiniteZeroed => "NaN and infinite numbers, now 0",
+            Self::AxesTurned => "vertices, turned into the axes of the target",
+            Self::UnitConverted => "vertices, scaled to the unit of the target",
             Self::BindShapeApplied => "vertices, now in the bind shape of the skin",
             Self::ThirdTexCoordLost => {
                 "texture coordinates without their third number, which is not 0"

@@ -14,6 +14,7 @@ fn convert(target: Target, file: &Path, folder: &Path) -> Result<(PathBuf, Outco
     let mesh = MeshFile::open(file)?;
     let convert = Convert {
         zero_non_finite: true,
+        raw: matches!(target, Target::Obj | Target::Pc2),
         ..Convert::new(target)
     };
     convert
@@ -571,7 +572,10 @@ fn the_bind_shape_of_a_second_life_mesh_reaches_every_target() {
         .filter(|target| *target != Target::Pc2)
     {
         let path = folder.path().join("out").with_extension(target.name());
-        let convert = Convert::new(target);
+        let convert = Convert {
+            raw: target == Target::Obj,
+            ..Convert::new(target)
+        };
         convert.write_file(&file, &path).unwrap();
         assert_eq!(
             check_file(&convert, &file, &path).unwrap().differs,
@@ -874,14 +878,6 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
                     up: Some(meshmap::Axis::Z),
                     ..new()
                 },
-                is_gltf || has_unit,
-            ),
-            (
-                Convert {
-                    up: Some(meshmap::Axis::Z),
-                    turn: Turn::Half,
-                    ..new()
-                },
                 true,
             ),
             (
@@ -889,8 +885,9 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
                     unit_millimeters: Some(10.0),
                     ..new()
                 },
-                is_gltf || has_unit,
+                true,
             ),
+            (Convert { raw: true, ..new() }, !is_gltf && !has_unit),
             (
                 Convert {
                     fps: Some(30.0),
@@ -959,24 +956,23 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
         }
     }
     let error = Convert {
-        up: Some(meshmap::Axis::Z),
+        fps: Some(24.0),
         ..Convert::new(Target::Stl)
     }
     .check_settings()
     .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "stl: the option `up` has no effect; it is for glb, gltf and usdc"
+        "stl: the option `fps` has no effect; it is for glb, gltf and usdc"
     );
     let outcome = Convert::new(Target::Stl)
         .write_file(&file, folder.path().join("out.stl"))
         .unwrap();
-    let unit = file.as_cgeo().unwrap().unit_length();
-    assert_eq!(outcome.report.lacks(FactKind::Unit), unit.is_some());
+    assert!(!outcome.report.lacks(FactKind::Unit));
 }
 
 #[test]
-fn the_unit_of_a_file_reaches_each_target_that_has_one_and_a_comment_of_the_others() {
+fn the_unit_of_a_file_reaches_each_target() {
     let folder = tempfile::tempdir().unwrap();
     let file = MeshFile::open(data::root().join("cgeo/valid/anim_a.cgeo")).unwrap();
     assert_eq!(
@@ -991,9 +987,9 @@ fn the_unit_of_a_file_reaches_each_target_that_has_one_and_a_comment_of_the_othe
                 .into_owned()
         };
         let comment = match target {
-            Target::Obj | Target::Pc2 => text("obj").contains("\n# unit: 10 mm\n"),
-            Target::Ply => text("ply").contains("\ncomment unit: 10 mm\n"),
-            Target::Stl => text("stl").starts_with("meshmap, unit: 10 mm  "),
+            Target::Obj | Target::Pc2 => text("obj").contains("\n# unit: 1000 mm\n"),
+            Target::Ply => text("ply").contains("\ncomment unit: 1000 mm\n"),
+            Target::Stl => text("stl").starts_with("meshmap, unit: 1 mm  "),
             Target::Glb | Target::Gltf | Target::Usdc => {
                 let checked = check_file(&Convert::new(target), &file, &path).unwrap();
                 assert!(
@@ -1008,8 +1004,18 @@ fn the_unit_of_a_file_reaches_each_target_that_has_one_and_a_comment_of_the_othe
             _ => panic!("{target} is new"),
         };
         assert!(comment, "{target}");
+        let scaled = outcome.report.count_of(Change::UnitConverted);
+        let is_same = target == Target::Stl && scaled == 0;
+        assert!(scaled > 0 || is_same, "{target}: {outcome:?}");
+        let raw = Convert {
+            raw: true,
+            ..Convert::new(target)
+        };
+        let outcome = raw.write_file(&file, &path).unwrap();
         let mut entries = outcome.report.left_out.iter();
         let unit = entries.find(|entry| entry.what.kind == FactKind::Unit);
         assert_eq!(unit.unwrap().first, ["10 mm"], "{target}");
+        let scaled = outcome.report.count_of(Change::UnitConverted);
+        assert_eq!(scaled, 0, "{target}");
     }
 }

@@ -569,6 +569,7 @@ fn a_frame_is_written_as_the_library_moves_it() {
     let path = folder.path().join("frame.obj");
     Convert {
         frame: Some(3),
+        raw: true,
         ..Convert::new(Target::Obj)
     }
     .write_file(&file, &path)
@@ -614,6 +615,7 @@ fn a_frame_follows_the_parents_of_the_poses() {
         let file = MeshFile::open(data::root().join("iqm/regressions").join(name)).unwrap();
         let convert = Convert {
             frame: Some(3),
+            raw: true,
             ..Convert::new(Target::Obj)
         };
         convert.write_file(&file, &path).unwrap();

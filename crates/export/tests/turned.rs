@@ -310,6 +310,16 @@ fn compare(name: &str, written: &[Corner], turned: &[Corner]) -> [usize; 2] {
     compared
 }
 
+/// The length in the target of a length of 1 in a file.
+fn scale(file: &MeshFile, target: Target) -> f64 {
+    let metres = match file.as_cgeo() {
+        Some(proxy) => proxy.unit_length().map(|unit| unit.millimeters / 1000.0),
+        None => file.as_slmesh().map(|_| 1.0),
+    };
+    let of_metre = if target == Target::Stl { 1000.0 } else { 1.0 };
+    metres.map_or(1.0, |metres| metres * of_metre)
+}
+
 test_files!(turned_meshes_have_the_bits_of_written_files);
 
 fn turned_meshes_have_the_bits_of_written_files(root: &Path) {
@@ -368,13 +378,21 @@ fn turned_meshes_have_the_bits_of_written_files(root: &Path) {
                     Winding::Clockwise
                 });
             }
-            // In glTF files, the root node has the axes.
+            // In glTF and USD files, the root has the axes and the unit.
+            let has_root = matches!(target, Target::Glb | Target::Usdc);
             let mut to_vertices = to;
-            to_vertices.up = None;
+            if has_root {
+                to_vertices.up = None;
+            }
+            let scale = if has_root { 1.0 } else { scale(&file, target) };
             let turned = |to| {
                 let mut corners = Vec::new();
                 for view in drawn(&file) {
-                    let of_view = of_view(&view.turned(from, to).unwrap());
+                    let mut of_view = of_view(&view.turned(from, to).unwrap());
+                    for number in of_view.iter_mut().flat_map(|corner| &mut corner.position) {
+                        let scaled = f64::from(f32::from_bits(*number)) * scale;
+                        *number = (scaled as f32).to_bits();
+                    }
                     corners.extend(match target {
                         Target::Glb => by_material(&view, of_view),
                         _ => of_view,
@@ -476,11 +494,9 @@ fn every_target_turns_by_quarters_about_the_axis_that_points_up() {
                 .into_iter()
                 .enumerate()
             {
-                let has_up = turn != Turn::None
-                    || matches!(target, Target::Glb | Target::Gltf | Target::Usdc);
                 let convert = Convert {
                     turn,
-                    up: up.filter(|_| has_up),
+                    up,
                     ..Convert::new(target)
                 };
                 convert.write_file(&file, path(turn)).unwrap();
@@ -498,6 +514,8 @@ fn every_target_turns_by_quarters_about_the_axis_that_points_up() {
                     Target::Stl => of_stl(&path(turn)),
                     _ => Vec::new(),
                 };
+                // Numbers are in the axes of the target.
+                let upright = target.conventions().up.unwrap_or(assumed);
                 let (still, now) = (of(Turn::None), of(turn));
                 for vector in [
                     |corner: &Corner| Some(corner.position),
@@ -505,14 +523,14 @@ fn every_target_turns_by_quarters_about_the_axis_that_points_up() {
                 ] {
                     assert_eq!(
                         vectors(&now, vector),
-                        turned(vectors(&still, vector), assumed),
+                        turned(vectors(&still, vector), upright),
                         "{name} as {target}"
                     );
                 }
                 if target == Target::Pc2 {
                     assert_eq!(
                         of_pc2(&path(turn)),
-                        turned(of_pc2(&path(Turn::None)), assumed)
+                        turned(of_pc2(&path(Turn::None)), upright)
                     );
                 }
                 if target == Target::Glb {

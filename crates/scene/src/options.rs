@@ -1,7 +1,7 @@
 //! The parts of a file that are asked for.
 
 use meshmap::iqm::Model;
-use meshmap::{Address, Role};
+use meshmap::{Address, Axis, Role};
 
 /// The parts of a file that a [`Scene`](crate::Scene) has. The default is what a viewer draws by default, and all snapshots. An option for
 /// another format has no effect.
@@ -20,6 +20,10 @@ pub struct SceneOptions {
     pub animation: Option<String>,
     /// IQM files whose animations are added to the file's own, and their names.
     pub animations: Vec<(String, Model)>,
+    /// The axis that points up, in place of the axis of the format.
+    pub up: Option<Axis>,
+    /// The length of 1 in millimetres, in place of what the file stores.
+    pub unit_millimeters: Option<f64>,
     /// `true` if triangles with two equal corners are not drawn: vertices of nothing but these are points.
     pub drops_degenerate: bool,
 }

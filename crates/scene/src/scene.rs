@@ -28,6 +28,8 @@ use crate::{iqm, openctm, select, slmesh, snapshots, tmf};
 pub struct Scene {
     format: Format,
     unit: Unit,
+    /// The axis that points up, if the options name it.
+    up: Option<Axis>,
     shapes: Vec<Shape>,
     are_points: bool,
     pose: Option<Pose>,
@@ -83,6 +85,7 @@ impl Scene {
         let mut scene = Self {
             format: file.format(),
             unit: Unit::Metres,
+            up: options.up,
             shapes: Vec::new(),
             are_points: false,
             pose: None,
@@ -96,9 +99,12 @@ impl Scene {
             charge: Charge::shared(&meter),
             meter,
         };
+        scene.unit = match options.unit_millimeters {
+            Some(millimeters) => Unit::Millimeters(millimeters),
+            None => unit_of(file),
+        };
         match file {
             MeshFile::CGeo(proxy) => {
-                scene.unit = snapshots::unit(proxy);
                 scene.add_snapshots(file, proxy, options)?;
                 return Ok(scene);
             }
@@ -241,12 +247,17 @@ impl Scene {
         self.format.conventions()
     }
 
-    /// The axis that points up in the format or, if it has none, in the programs that usually write it.
+    /// The axis that points up: of the options, of the format or, if it has none, of the programs that usually write it.
     #[must_use]
     pub fn up(&self) -> Axis {
-        self.conventions()
-            .up
-            .unwrap_or_else(|| self.format.usual_up())
+        let known = self.up.or(self.conventions().up);
+        known.unwrap_or_else(|| self.format.usual_up())
+    }
+
+    /// `false` if neither the format nor the options say which axis points up, so that [`up`](Self::up) is what programs usually write.
+    #[must_use]
+    pub fn knows_up(&self) -> bool {
+        self.up.is_some() || self.conventions().up.is_some()
     }
 
     /// The meaning of a length of 1.
@@ -442,5 +453,14 @@ impl Scene {
     pub fn turns_triangles(&self, front_face: Winding) -> Result<bool> {
         let against = !self.are_points && self.runs_against_normals()?;
         Ok((front_face != self.front_face()) != against)
+    }
+}
+
+/// The meaning of a length of 1 in a file.
+fn unit_of(file: &MeshFile) -> Unit {
+    match file {
+        MeshFile::CGeo(proxy) => snapshots::unit(proxy),
+        MeshFile::SlMesh(_) => slmesh::UNIT,
+        _ => Unit::Metres,
     }
 }

@@ -12,6 +12,10 @@ use crate::pose::Pose;
 use crate::remark::Remark;
 use crate::shape::{Face, Shape};
 use crate::skeleton::{Joint, JointName, Rest, Skeleton};
+use crate::unit::Unit;
+
+/// Worlds of Second Life are in metres.
+pub(crate) const UNIT: Unit = Unit::Millimeters(1000.0);
 
 /// The levels of detail that are drawn: an asset without its finest level has another one, which is better than none.
 pub(crate) fn levels(asset: &Asset, wanted: Levels) -> Levels {

@@ -2,7 +2,7 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Unit {
-    /// This many millimetres, as the file stores it.
+    /// This many millimetres, as the file stores it or the format defines it.
     Millimeters(f64),
     /// The format has units, and this file does not say which.
     Unknown,

@@ -125,7 +125,7 @@ pub(crate) fn check_pc2(rules: &Rules<'_>, path: &Path, tally: &mut Tally) -> Re
     for key in 0..count {
         shape.positions(key, &mut positions, &mut scratch)?;
         rules.replace_non_finite(positions.as_flattened_mut());
-        rules.turn(&mut positions);
+        rules.place(&mut positions);
         let Some(found) = tally.read(cache.sample()) else {
             return Ok(());
         };

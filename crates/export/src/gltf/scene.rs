@@ -28,9 +28,8 @@ pub(super) struct Rules {
 
 impl Rules {
     pub(super) fn of(plan: &Plan<'_>, outcome: &mut Outcome) -> Self {
-        let up = plan.job.up;
         Self {
-            up: assume::up(plan.scene.format(), up, &mut outcome.report),
+            up: assume::up(plan.scene, &mut outcome.report),
             turn: plan.job.turn,
         }
     }

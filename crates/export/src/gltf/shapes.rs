@@ -76,7 +76,7 @@ pub(super) fn write(plan: &Plan<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> 
         }
     }
     animations::write(joints.as_ref(), plan, gltf, outcome)?;
-    let metres = assume::metres(plan.scene, plan.job, outcome);
+    let metres = assume::metres(plan.scene, outcome);
     for ((shape, runs), times) in shapes.iter().zip(&all_runs).zip(&times) {
         timeline::animate(gltf, runs, times, shape.key_count())?;
     }

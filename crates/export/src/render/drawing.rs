@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use meshmap::{Attribute, Bounds, Influences, MeshFile, MeshView, Semantic, colors_to_linear};
+use meshmap::{
+    Attribute, Axis, Bounds, Influences, MeshFile, MeshView, Semantic, colors_to_linear,
+};
 use meshmap_scene::vector::{cross, dot, dot_width, face_normal, sub, unit_of_f64};
 use meshmap_scene::{FactKind, Pose, PosedFrame, Scene, SceneOptions, Shape, VectorKind};
 
 use super::camera::{Frame, View};
 use super::color::Light;
 use super::settings::{Render, Rendered, TARGET};
+use crate::assume;
 use crate::budget::Budget;
 use crate::check::replace_non_finite;
 use crate::error::{Error, Result};
@@ -18,8 +21,9 @@ use crate::remarks;
 use crate::report::{Change, Why};
 
 /// Triangles of all meshes, with the vertices that they use.
-#[derive(Default)]
 pub(super) struct Drawing {
+    /// The axis that points up.
+    pub(super) up: Axis,
     pub(super) positions: Vec<[f32; 3]>,
     /// Normals of length 1, or 0 if the file's normal has length 0.
     pub(super) normals: Vec<[f32; 3]>,
@@ -191,6 +195,22 @@ impl<'a> Mesh<'a> {
 }
 
 impl Drawing {
+    fn empty(up: Axis, has_dots: bool) -> Self {
+        Self {
+            up,
+            positions: Vec::new(),
+            normals: Vec::new(),
+            triangles: Vec::new(),
+            surfaces: Vec::new(),
+            indices: Vec::new(),
+            colors: Vec::new(),
+            vertices: 0,
+            heat: None,
+            has_dots,
+            tints: HashMap::new(),
+        }
+    }
+
     /// The triangles of a file at a moment.
     pub(super) fn of(
         file: &MeshFile,
@@ -204,6 +224,7 @@ impl Drawing {
         let mut options = SceneOptions::default();
         options.meshes.clone_from(&render.meshes);
         options.levels = render.lod.levels();
+        options.up = render.up;
         match moment {
             Moment::Stored => options.snapshots = Some(vec![0]),
             Moment::Snapshot(index) => options.snapshots = Some(vec![index]),
@@ -215,10 +236,8 @@ impl Drawing {
         remarks::report_all(scene.remarks(), &mut rendered.report);
         let meshes = Mesh::all_of(&scene, budget)?;
         let has_dots = scene.are_points() || !scene.bones().is_empty();
-        let mut drawing = Self {
-            has_dots,
-            ..Self::default()
-        };
+        let up = assume::up(&scene, &mut rendered.report);
+        let mut drawing = Self::empty(up, has_dots);
         drawing.reserve(&meshes, &scene, budget)?;
         for (ordinal, mesh) in meshes.iter().enumerate() {
             if scene.are_points() {

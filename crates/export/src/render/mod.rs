@@ -35,7 +35,7 @@ mod sheet;
 use std::num::NonZero;
 use std::path::Path;
 
-use meshmap::{Axis, Bounds, Format, MeshFile, Parallelism};
+use meshmap::{Bounds, Format, MeshFile, Parallelism};
 use meshmap_outputs::{Output, Place, Written};
 
 pub use self::picture::Picture;
@@ -47,7 +47,6 @@ use self::draw::{Drawn, Style, draw};
 use self::drawing::Drawing;
 use self::picture::written;
 use self::settings::{LONGEST, TARGET};
-use crate::assume;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::moment::{Finder, Moment, Name, Named, When, has_many_snapshots};
@@ -82,11 +81,6 @@ impl Render {
             samples,
             is_parallel: self.parallelism == Parallelism::Rayon,
         }
-    }
-
-    /// The axis that points up in a file.
-    fn up(&self, file: &MeshFile, rendered: &mut Rendered) -> Axis {
-        assume::up(file.format(), self.up, &mut rendered.report)
     }
 
     /// The cosine and the sine of the angle of a picture of a turntable.
@@ -138,7 +132,7 @@ impl Render {
         /// On a turntable, a scene may be faint from some sides.
         const SIDES: u32 = 8;
         let mut scene = Drawing::of(file, self, moment, budget, rendered)?;
-        let (up, frame) = (self.up(file, rendered), self.frame());
+        let (up, frame) = (scene.up, self.frame());
         let sides = if self.turntable.is_some() { SIDES } else { 1 };
         let views: Vec<View> = (0..sides)
             .map(|side| View::new(up, self.angle(side, sides)))
@@ -148,26 +142,14 @@ impl Render {
     }
 
     /// The camera that has a scene in its picture.
-    fn camera(
-        &self,
-        file: &MeshFile,
-        scene: &Drawing,
-        frame: Frame,
-        rendered: &mut Rendered,
-    ) -> Camera {
-        let (view, reach) = self.reach(file, scene, frame, rendered);
+    fn camera(&self, scene: &Drawing, frame: Frame) -> Camera {
+        let (view, reach) = self.reach(scene, frame);
         reach.camera(view, frame, false)
     }
 
     /// The camera position of a scene, and its extent from there.
-    fn reach(
-        &self,
-        file: &MeshFile,
-        scene: &Drawing,
-        frame: Frame,
-        rendered: &mut Rendered,
-    ) -> (View, Reach) {
-        let view = View::new(self.up(file, rendered), self.angle(0, 1));
+    fn reach(&self, scene: &Drawing, frame: Frame) -> (View, Reach) {
+        let view = View::new(scene.up, self.angle(0, 1));
         let mut reach = Reach::new(frame, middle(scene));
         reach.add(&view, &scene.positions);
         (view, reach)
@@ -195,7 +177,7 @@ impl Render {
         let named = self.moment(file)?;
         let scene = self.drawing(file, named.moment, budget, &mut rendered)?;
         rendered.moment = named.to_text();
-        let camera = self.camera(file, &scene, self.frame(), &mut rendered);
+        let camera = self.camera(&scene, self.frame());
         let picture = draw(&scene, &camera, self.frame(), self.style(), budget)?.into_picture()?;
         Ok((picture, rendered.with(self.frame(), 1)))
     }
@@ -250,7 +232,7 @@ impl Render {
         let named = self.moment(file)?;
         let scene = self.drawing(file, named.moment, budget, &mut rendered)?;
         rendered.moment = named.to_text();
-        let (up, frame) = (self.up(file, &mut rendered), self.frame());
+        let (up, frame) = (scene.up, self.frame());
         let views = || (0..pictures).map(|step| View::new(up, self.angle(step, pictures)));
         let mut reach = Reach::new(frame, middle(&scene));
         views().for_each(|view| reach.add(&view, &scene.positions));
@@ -368,7 +350,7 @@ impl Render {
     ) -> Result<(Camera, Drawing)> {
         let first = moments.first().map_or(Moment::Stored, |named| named.moment);
         let scene = self.drawing(file, first, budget, rendered)?;
-        let (view, mut reach) = self.reach(file, &scene, self.frame(), rendered);
+        let (view, mut reach) = self.reach(&scene, self.frame());
         for named in moments.iter().skip(1) {
             let _scope = budget.scope();
             reach.add(
@@ -423,7 +405,7 @@ impl Render {
             height: whole.height.saturating_sub(heat::SCALE).max(1),
             ..whole
         };
-        let camera = self.camera(file, &scene, frame, &mut rendered);
+        let camera = self.camera(&scene, frame);
         let picture = draw(&scene, &camera, frame, self.style(), budget)?.into_picture()?;
         let picture = heat::with_scale(&picture, largest);
         rendered.largest_distance = Some(largest);

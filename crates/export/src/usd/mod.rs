@@ -45,7 +45,7 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
     let shown = plan.root_name();
     let root_name = Names::default().add(&shown, "");
     let (mut materials, mut names) = (Materials::below(&root_name), Names::with(&[MATERIALS]));
-    let up = assume::up(plan.scene.format(), job.up, &mut outcome.report);
+    let up = assume::up(plan.scene, &mut outcome.report);
     // Stages have Y up, or Z.
     let upright = match up {
         Axis::X => Some(("xformOp:rotateZ", 90.0)),
@@ -81,7 +81,7 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
         ("defaultPrim", Value::Token(root_name.clone().into())),
         (
             "metersPerUnit",
-            Value::Double(assume::metres(plan.scene, job, outcome)),
+            Value::Double(assume::metres(plan.scene, outcome)),
         ),
         (
             "upAxis",

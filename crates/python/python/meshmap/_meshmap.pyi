@@ -225,6 +225,7 @@ def convert(
     lod: _Lod = "finest",
     fps: float | None = None,
     unit_millimeters: float | None = None,
+    raw: bool = False,
     quantized: bool = False,
     nest: bool = False,
     dense: bool = False,
@@ -247,8 +248,7 @@ def convert(
         output: The path to write, or a binary file object with `write`.
         to: The format, if `output` does not have its extension.
         meshes: Addresses of the meshes to write; by default what viewers show.
-        up: The axis that points up, instead of the axis of the format. For glTF and USD, as `fps` and `unit_millimeters`: a
-            `ValueError` for other formats, unless `turn` turns about it.
+        up: The axis that points up in the file, instead of the axis of the format.
         turn: Turns everything about the up axis by 90, 180 or 270 degrees, counter-clockwise as seen from above.
         flip: Reverses the winding of all triangles.
         snapshots: First snapshot of a CGeo file, and the one after the last; by default all.
@@ -256,8 +256,10 @@ def convert(
         frame, seconds: One moment of an animation: a frame of an IQM file, or the frame or snapshot nearest to a time.
         anim: The name of the IQM animation.
         lod: The level of detail of a Second Life asset: `finest`, `all`, `high`, `medium`, `low` or `lowest`.
-        fps: Snapshots or frames per second, instead of the rate of the file.
-        unit_millimeters: Millimetres per unit, instead of the unit of the file.
+        fps: Snapshots or frames per second, instead of the rate of the file. For glTF and USD; a `ValueError` for other formats.
+        unit_millimeters: Millimetres per unit of the file, instead of the unit that it stores.
+        raw: Keeps the numbers of the file in OBJ, PLY, STL and PC2. Otherwise Y points up in OBJ and PC2, Z in PLY and STL, and a file
+            that knows its unit is in metres, in STL in millimetres.
         quantized: Writes the integers of a Second Life asset as they are (KHR_mesh_quantization).
         nest: Writes the joints of a Second Life asset as children of their parents.
         dense: Writes all values of morph targets, for programs that cannot read sparse ones.

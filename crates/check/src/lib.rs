@@ -51,8 +51,3 @@ pub mod usdc;
 
 pub use check::check_file;
 pub use tally::Checked;
-
-/// The examples of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -6,7 +6,7 @@ use meshmap::iqm::Trs;
 use meshmap::{Axis, Charge, Format, Meter, Scratch, VOrigin, Winding};
 use meshmap_export::{Convert, Result, Target};
 use meshmap_scene::vector::is_degenerate;
-use meshmap_scene::{Buffer, Clip, Parts, Scene, Shape, Skeleton};
+use meshmap_scene::{Buffer, Clip, Parts, Scene, Shape, Skeleton, Unit};
 
 use crate::turn::turned;
 
@@ -74,10 +74,10 @@ impl<'a> Rules<'a> {
     /// Sets the axes and the unit of the numbers of vertices.
     fn set_frame(&mut self) {
         let up = self.up();
-        let (upright, of_metre) = match self.target {
-            Target::Obj => (Axis::Y, 1.0),
-            Target::Ply => (Axis::Z, 1.0),
-            Target::Stl => (Axis::Z, 1000.0),
+        let (upright, millimeters) = match self.target {
+            Target::Obj => (Axis::Y, 1000.0),
+            Target::Ply => (Axis::Z, 1000.0),
+            Target::Stl => (Axis::Z, 1.0),
             _ => return,
         };
         if self.convert.raw {
@@ -85,8 +85,8 @@ impl<'a> Rules<'a> {
             return;
         }
         self.upright = Some(upright);
-        if let Some(metres) = self.scene.unit().metres() {
-            self.scale = metres * of_metre;
+        if let Unit::Millimeters(stored) = self.scene.unit() {
+            self.scale = stored / millimeters;
         }
     }
 

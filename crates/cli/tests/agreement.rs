@@ -274,15 +274,14 @@ fn info(verdicts: &Verdicts) -> Tally {
     }
 }
 
-/// A good file may have no mesh that the target can hold. The rest of a bad one may be written. Parts that are not converted are
-/// checked with `--check`.
+/// A good file may have no mesh that the target can hold. The rest of a bad one may be written. Parts that are not converted are not
+/// read, so that their damage is not reported.
 fn convert(verdicts: &Verdicts) -> Tally {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().to_str().unwrap();
     let words = [
         "convert",
         "--json",
-        "--check",
         "--to",
         "glb",
         "--zero-non-finite",
@@ -303,6 +302,7 @@ fn convert(verdicts: &Verdicts) -> Tally {
             (None, Some(error)) => expect(error.kind == "unsupported", format!("{error:?}"))?,
             (None, None) => {}
             // Two conversions have less memory than two checks, so that the numbers in messages differ.
+            (Some(_), None) if damage.is_empty() => {}
             (Some(known), _) if known.kind == "limit_exceeded" => {
                 let first = damage.first().or(error.as_ref());
                 expect(

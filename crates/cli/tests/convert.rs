@@ -88,7 +88,7 @@ fn a_joint_that_is_not_there_is_a_finding_and_the_file_can_be_used() {
         text(&digest.stderr)
     );
     let output = folder.path().join("joints.glb");
-    let converted = convert(&["--check", "-o", output.to_str().unwrap()], &[&path]);
+    let converted = convert(&["-o", output.to_str().unwrap()], &[&path]);
     assert!(converted.status.success(), "{}", text(&converted.stdout));
     assert!(text(&converted.stdout).contains("joints that are not there, now the last joint"));
 }
@@ -660,14 +660,12 @@ fn conflicts_are_found_before_anything_is_written() {
     for (inputs, output, expected) in cases {
         let inputs: Vec<PathBuf> = inputs.iter().map(|name| at(name)).collect();
         let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
-        for arguments in [&["--force"][..], &["--force", "--check"]] {
-            let arguments = [arguments, &["--to", "glb", "-o", output.to_str().unwrap()]].concat();
-            let done = convert(&arguments, &inputs);
-            let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
-            assert_eq!(done.status.code(), Some(2), "{inputs:?}: {said}");
-            assert!(said.contains(expected), "{inputs:?}: {said}");
-            assert!(contents(folder.path()) == before, "{inputs:?}");
-        }
+        let arguments = ["--force", "--to", "glb", "-o", output.to_str().unwrap()];
+        let done = convert(&arguments, &inputs);
+        let said = format!("{}{}", text(&done.stdout), text(&done.stderr));
+        assert_eq!(done.status.code(), Some(2), "{inputs:?}: {said}");
+        assert!(said.contains(expected), "{inputs:?}: {said}");
+        assert!(contents(folder.path()) == before, "{inputs:?}");
     }
     // The first one has a buffer of this name if it has more than 2 GiB.
     let done = convert(
@@ -795,26 +793,6 @@ fn standard_output_takes_one_file_of_one_part() {
 }
 
 #[test]
-fn what_was_written_is_checked() {
-    let folder = tempfile::tempdir().unwrap();
-    tree(folder.path());
-    let done = convert(
-        &[
-            "--check",
-            "--json",
-            "--to",
-            "glb",
-            "-o",
-            folder.path().join("out").to_str().unwrap(),
-        ],
-        &[&folder.path().join("in")],
-    );
-    let shown = text(&done.stdout);
-    assert!(shown.contains("\"positions of corners: all "), "{shown}");
-    assert!(!shown.contains("\"state\":\"differs\""), "{shown}");
-}
-
-#[test]
 fn animations_of_a_directory_join_the_meshes_that_they_fit() {
     let folder = tempfile::tempdir().unwrap();
     let clips = folder.path().join("clips");
@@ -926,19 +904,18 @@ fn parts_that_cannot_be_used_are_reported_and_the_others_are_written() {
     );
 }
 
-/// A part that is not converted is read only if the output is checked.
+/// A part that is not converted is not read.
 #[test]
-fn parts_that_are_not_converted_are_checked_on_request() {
+fn parts_that_are_not_converted_may_be_damaged() {
     let folder = tempfile::tempdir().unwrap();
     let damaged = folder.path().join("damaged.slmesh");
     fs::write(&damaged, fixtures::slmesh::damaged("lowest_lod")).unwrap();
     let output = folder.path().join("out.glb");
-    let quick = convert(&["-o", output.to_str().unwrap()], &[&damaged]);
-    assert_eq!(quick.status.code(), Some(0), "{}", text(&quick.stdout));
-    let checked = convert(&["--check", "-o", output.to_str().unwrap()], &[&damaged]);
-    let shown = text(&checked.stdout);
-    assert_eq!(checked.status.code(), Some(1), "{shown}");
-    assert!(shown.contains("lowest_lod") && output.exists(), "{shown}");
+    let done = convert(&["-o", output.to_str().unwrap()], &[&damaged]);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stdout));
+    let all = ["--lod", "all", "-o", output.to_str().unwrap()];
+    let done = convert(&all, &[&damaged]);
+    assert_eq!(done.status.code(), Some(1), "{}", text(&done.stdout));
 }
 
 /// A part such as a level of detail stands for the meshes in it, and a part of a mesh for the mesh.

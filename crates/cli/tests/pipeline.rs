@@ -98,7 +98,6 @@ fn objects_of_all_commands_fit_their_schemas() {
         "--json",
         "--to",
         "obj",
-        "--check",
         "--zero-non-finite",
         "-o",
         &out,

@@ -56,7 +56,10 @@ fn one_file_is_drawn_where_it_is_said() {
         shown.contains("80 x 60   snapshot 3 (") && shown.contains("192 triangles"),
         "{shown}"
     );
-    assert!(shown.contains("  assumed: Z points up"), "{shown}");
+    assert!(
+        shown.contains("  assumed: Z points up, which the file does not say (--up changes it)"),
+        "{shown}"
+    );
     assert!(
         shown
             .lines()

@@ -109,7 +109,7 @@ mod with_stores {
         "diff LOCAL ADDRESS --picture OUT/difference.png",
         "convert ADDRESS -o OUT/a.glb",
         "convert ADDRESS -o OUT/a.gltf --copy-textures",
-        "convert ADDRESS -o OUT/a.usdc --check",
+        "convert ADDRESS -o OUT/a.usdc",
         "convert ADDRESS -o OUT/a.obj",
         "convert ADDRESS -o OUT/a.ply",
         "convert ADDRESS -o OUT/a.stl",

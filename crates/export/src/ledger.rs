@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::report::Change;
 
 /// The decision of a target about a kind of data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Decision {
     /// It is written. If the writer cannot write some of it, it says so.
     Keeps,

@@ -447,7 +447,8 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         FactKind::ThirdTexCoords => Decision::Changes(Change::ThirdTexCoordLost),
         FactKind::Opacity => Decision::Changes(Change::OpacityLost),
         FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
-        FactKind::Unit => Decision::Changes(Change::UnitConverted),
+        // Numbers are in the unit of the target.
+        FactKind::Unit => Decision::Keeps,
         FactKind::Levels => Decision::Changes(Change::LevelsOverlap),
         FactKind::Tangents
         | FactKind::FurtherTexCoords

@@ -134,7 +134,9 @@ impl<'a> Plan<'a> {
         }
         let count = positions.len() as u64;
         if frame.from != frame.to {
-            outcome.report.change(Change::AxesTurned, count);
+            let (from, to) = (frame.from, frame.to);
+            let change = Change::AxesTurned { from, to };
+            outcome.report.change(change, count);
         }
         if frame.scale == 1.0 {
             return Ok(());
@@ -144,7 +146,9 @@ impl<'a> Plan<'a> {
             let scaled = (f64::from(*number) * frame.scale) as f32;
             *number = scaled;
         }
-        outcome.report.change(Change::UnitConverted, count);
+        let (from, to) = frame.units;
+        let change = Change::UnitConverted { from, to };
+        outcome.report.change(change, count);
         let address = || format!("{} in the unit of the target", address());
         finite(positions, address, self.job, outcome)
     }
@@ -156,8 +160,7 @@ impl<'a> Plan<'a> {
         };
         let unit = match self.job.target {
             _ if self.job.raw => stored,
-            Target::Stl => 1.0,
-            _ => 1000.0,
+            target => unit_of(target),
         };
         Some(format!("unit: {unit} mm"))
     }
@@ -248,11 +251,18 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// The unit of a target without a root, in millimetres.
+fn unit_of(target: Target) -> f64 {
+    if target == Target::Stl { 1.0 } else { 1000.0 }
+}
+
 /// The axes and the unit of the numbers that are written.
 struct Frame {
     from: Axis,
     to: Axis,
     turn: Turn,
+    /// The units of the file and of the target, in millimetres.
+    units: (f64, f64),
     scale: f64,
 }
 
@@ -270,19 +280,16 @@ impl Frame {
             from,
             to: from,
             turn: job.turn,
+            units: (1.0, 1.0),
             scale: 1.0,
         };
         if !job.raw {
             frame.to = conventions.up.unwrap_or(from);
-            let of_metre = if job.target == Target::Stl {
-                1000.0
-            } else {
-                1.0
-            };
-            frame.scale = scene
-                .unit()
-                .metres()
-                .map_or(1.0, |metres| metres * of_metre);
+            if let Unit::Millimeters(unit) = scene.unit() {
+                let target = unit_of(job.target);
+                frame.units = (unit, target);
+                frame.scale = unit / target;
+            }
         }
         frame
     }

@@ -121,7 +121,7 @@ pub enum ImageProblem {
 }
 
 /// A change of numbers or of parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Change {
     /// Triangles whose corners are reversed, because most normals point away from the fronts.
@@ -131,9 +131,19 @@ pub enum Change {
     /// NaN and infinite numbers, replaced by 0.
     NonFiniteZeroed,
     /// Vertices that are turned into the axes of the target.
-    AxesTurned,
+    AxesTurned {
+        /// The axis that points up in the file.
+        from: Axis,
+        /// The axis that points up in the target.
+        to: Axis,
+    },
     /// Vertices that are scaled to the unit of the target.
-    UnitConverted,
+    UnitConverted {
+        /// The unit of the file in millimetres.
+        from: f64,
+        /// The unit of the target in millimetres.
+        to: f64,
+    },
     /// Vertices that are moved by the bind shape of the skin.
     BindShapeApplied,
     /// Texture coordinates whose third number, which is not 0, is left out.
@@ -282,7 +292,7 @@ impl Report {
         entry.map_or(0, |entry| entry.count)
     }
 
-    /// The missing data that people should know of: without parts that [belong](FactKind::belongs_to) to other missing data.
+    /// The missing data that people should know of, the more important kinds first: without parts that [belong](FactKind::belongs_to) to other missing data.
     pub fn left_out_for_people(&self) -> impl Iterator<Item = &Entry<LeftOut>> {
         let is_dropped = |kind| {
             let mut entries = self.left_out.iter();

@@ -78,7 +78,8 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         FactKind::Unit if plan.job.raw => Decision::Drops,
         FactKind::Shapes | FactKind::Integers | FactKind::Snapshots => Decision::Keeps,
         FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
-        FactKind::Unit => Decision::Changes(Change::UnitConverted),
+        // Numbers are in the unit of the target.
+        FactKind::Unit => Decision::Keeps,
         FactKind::Levels => Decision::Changes(Change::LevelsOverlap),
         FactKind::Names
         | FactKind::Normals

@@ -14,6 +14,11 @@ pub trait Say {
 
     /// The words for people. `option` names an option by the name of its field, as the user knows it.
     fn words(&self, option: &dyn Fn(&str) -> String) -> String;
+
+    /// `true` if people learn something from the first items.
+    fn has_telling_items(&self) -> bool {
+        true
+    }
 }
 
 impl<T: Say> Entry<T> {
@@ -31,7 +36,7 @@ impl<T: Say> Entry<T> {
 
     /// The items: `: walk, run and 3 more`, or ` (5)` if they have no names; empty for one without a name.
     fn items(&self) -> String {
-        if self.first.is_empty() {
+        if self.first.is_empty() || !self.what.has_telling_items() {
             return match self.count {
                 1 => String::new(),
                 count => format!(" ({count})"),
@@ -90,6 +95,52 @@ impl Say for LeftOut {
             ""
         };
         format!("{kind}{comma} {why}")
+    }
+
+    /// A target without a kind of attributes has them nowhere.
+    fn has_telling_items(&self) -> bool {
+        let is_attribute = matches!(
+            self.kind,
+            FactKind::Normals
+                | FactKind::Tangents
+                | FactKind::TexCoords
+                | FactKind::FurtherTexCoords
+                | FactKind::ThirdTexCoords
+                | FactKind::Colors
+                | FactKind::Opacity
+                | FactKind::FurtherColors
+                | FactKind::Influences
+                | FactKind::FurtherInfluences
+                | FactKind::MaterialIds
+                | FactKind::EdgeVisibility
+        );
+        self.why != Why::NotHeld || !is_attribute
+    }
+}
+
+impl LeftOut {
+    /// `true` for data that follows from other data, or that hardly anybody uses: people need one line about all of it.
+    #[must_use]
+    pub fn is_minor(&self) -> bool {
+        let is_minor_kind = matches!(
+            self.kind,
+            FactKind::EdgeVisibility
+                | FactKind::Metadata
+                | FactKind::FrameBounds
+                | FactKind::TexCoordNames
+        );
+        self.why == Why::NotHeld && is_minor_kind
+    }
+}
+
+/// A length of 1 for people.
+fn unit_words(millimeters: f64) -> String {
+    if millimeters == 1000.0 {
+        "metres".to_owned()
+    } else if millimeters == 1.0 {
+        "millimetres".to_owned()
+    } else {
+        format!("units of {millimeters} mm")
     }
 }
 
@@ -178,8 +229,8 @@ impl Say for Change {
             Self::TrianglesTurned => "triangles_turned",
             Self::DegenerateDropped => "degenerate_dropped",
             Self::NonFiniteZeroed => "non_finite_zeroed",
-            Self::AxesTurned => "axes_turned",
-            Self::UnitConverted => "unit_converted",
+            Self::AxesTurned { .. } => "axes_turned",
+            Self::UnitConverted { .. } => "unit_converted",
             Self::BindShapeApplied => "bind_shape_applied",
             Self::ThirdTexCoordLost => "third_texcoord_lost",
             Self::OpacityLost => "opacity_lost",
@@ -215,9 +266,17 @@ impl Say for Change {
         let words = match self {
             Self::TrianglesTurned => {
                 return format!(
-                    "triangles, turned because most normals point away from the fronts ({} undoes it)",
+                    "triangles, whose fronts are now their backs, because most normals point there ({} undoes it)",
                     option("flip")
                 );
+            }
+            Self::AxesTurned { from, to } => {
+                let [from, to] = [from, to].map(|axis| axis.name().to_uppercase());
+                return format!("vertices, turned from {from} up to {to} up");
+            }
+            Self::UnitConverted { from, to } => {
+                let [from, to] = [from, to].map(|unit| unit_words(*unit));
+                return format!("vertices, scaled from {from} to {to}");
             }
             Self::MaterialsMerged => {
                 return format!(
@@ -227,8 +286,6 @@ impl Say for Change {
             }
             Self::DegenerateDropped => "triangles with two equal corners, left out",
             Self::NonFiniteZeroed => "NaN and infinite numbers, now 0",
-            Self::AxesTurned => "vertices, turned into the axes of the target",
-            Self::UnitConverted => "vertices, scaled to the unit of the target",
             Self::BindShapeApplied => "vertices, now in the bind shape of the skin",
             Self::ThirdTexCoordLost => {
                 "texture coordinates without their third number, which is not 0"
@@ -250,7 +307,9 @@ impl Say for Change {
             Self::WeightsClamped => "joints that are not there, now the last joint",
             Self::WeightsDropped => "weights beyond the four greatest of a vertex, left out",
             Self::WeightsScaled => "weights, now shares of the sum of their vertex",
-            Self::VerticesResting => "vertices without weights, now on a joint that rests",
+            Self::VerticesResting => {
+                "vertices without weights, now on the added joint meshmap_rest"
+            }
             Self::JointsReplaced => {
                 "joints whose matrix is sheared or has no inverse, now as in the bind pose"
             }
@@ -279,10 +338,17 @@ impl Say for Assumption {
         }
     }
 
-    fn words(&self, _: &dyn Fn(&str) -> String) -> String {
+    fn words(&self, option: &dyn Fn(&str) -> String) -> String {
         match self {
-            Self::Up(axis) => format!("{} points up", axis.name().to_uppercase()),
-            Self::Metres => "lengths are metres".to_owned(),
+            Self::Up(axis) => {
+                let axis = axis.name().to_uppercase();
+                let up = option("up");
+                format!("{axis} points up, which the file does not say ({up} changes it)")
+            }
+            Self::Metres => {
+                let unit = option("unit_millimeters");
+                format!("lengths are metres, which the file does not say ({unit} changes it)")
+            }
             Self::SnapshotRate(rate) => format!("{rate} snapshots per second"),
             Self::FrameRate(rate) => format!("{rate} frames per second"),
         }

@@ -312,12 +312,12 @@ fn compare(name: &str, written: &[Corner], turned: &[Corner]) -> [usize; 2] {
 
 /// The length in the target of a length of 1 in a file.
 fn scale(file: &MeshFile, target: Target) -> f64 {
-    let metres = match file.as_cgeo() {
-        Some(proxy) => proxy.unit_length().map(|unit| unit.millimeters / 1000.0),
-        None => file.as_slmesh().map(|_| 1.0),
+    let millimeters = match file.as_cgeo() {
+        Some(proxy) => proxy.unit_length().map(|unit| unit.millimeters),
+        None => file.as_slmesh().map(|_| 1000.0),
     };
-    let of_metre = if target == Target::Stl { 1000.0 } else { 1.0 };
-    metres.map_or(1.0, |metres| metres * of_metre)
+    let of_target = if target == Target::Stl { 1.0 } else { 1000.0 };
+    millimeters.map_or(1.0, |millimeters| millimeters / of_target)
 }
 
 test_files!(turned_meshes_have_the_bits_of_written_files);

@@ -180,7 +180,8 @@ impl FactKind {
             Self::ThirdTexCoords | Self::TexCoordNames | Self::FurtherTexCoords => {
                 Some(Self::TexCoords)
             }
-            Self::FurtherImages => Some(Self::Images),
+            // The names of materials are mostly names of images.
+            Self::FurtherImages | Self::Materials => Some(Self::Images),
             Self::FurtherInfluences => Some(Self::Influences),
             _ => None,
         }
@@ -228,7 +229,7 @@ impl FactKind {
             Self::OtherSnapshots => ("other_snapshots", "other snapshots"),
             Self::StartTime => ("start_time", "the time of the first snapshot"),
             Self::Samples => ("samples", "samples between snapshots, for motion blur"),
-            Self::Joints => ("joints", "joints"),
+            Self::Joints => ("joints", "joints of the skeleton"),
             Self::SkinJoints => ("skin_joints", "joints of the skin"),
             Self::BindShape => ("bind_shape", "the bind shape of the skin"),
             Self::JointOffsets => (

@@ -169,8 +169,10 @@ pub(crate) fn add_facts(proxy: &Proxy, drawn: usize, facts: &mut Facts) {
     ];
     let others = proxy.snapshot_count().saturating_sub(drawn);
     facts.count(FactKind::OtherSnapshots, others);
+    /// Files without a start have the least number of microseconds.
+    const UNSET: f64 = 1e9;
     let start = proxy.timing().map_or(0.0, |timing| timing.start());
-    if start != 0.0 {
+    if start != 0.0 && start.abs() < UNSET {
         facts.add(FactKind::StartTime, || format!("{start} s"));
     }
     if let Unit::Millimeters(unit) = unit(proxy) {

@@ -55,12 +55,8 @@ fn of(command: &str) -> Vec<Line> {
 
 fn conversions(target: Target) -> Vec<Line> {
     let options = match target {
-        Target::Glb => &[
-            "",
-            "--check",
-            "--quantized --nest --morph-normals --lod all",
-        ][..],
-        _ => &["", "--check"],
+        Target::Glb => &["", "--quantized --nest --morph-normals --lod all"][..],
+        _ => &[""],
     };
     let name = target.name();
     // Mapped, because reading takes fewer steps for files that are shorter than what is read at first.

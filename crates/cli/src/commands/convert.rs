@@ -13,7 +13,7 @@ use meshmap_export::{Convert, Target};
 use meshmap_outputs::{Outputs, Place};
 use serde_json::{Value, json};
 
-use super::outputs::{self, Damaged, Job, JobResult, Paths, Plan, Remark, Written, problem_of};
+use super::outputs::{self, Damaged, Job, JobResult, Paths, Plan, Remark, Written};
 use super::{Outcome, Reporting, bad, print_stderr, report, taking_negative_numbers, usage};
 use crate::inputs::{self, Choice, Durable, FileList, Found, Input, Problem, Reading};
 use crate::progress::Printed;
@@ -41,10 +41,6 @@ pub(crate) struct ConvertArgs {
     /// Add the animations of these IQM files, or of the files in these directories that have the same joints.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     with: Vec<PathBuf>,
-    /// Read the output again, compare it with the file, and report what is equal bit for bit. Also check the parts of the file that
-    /// are not converted.
-    #[arg(long)]
-    check: bool,
     /// Print the outputs, and write nothing.
     #[arg(long)]
     dry_run: bool,
@@ -167,11 +163,7 @@ pub(crate) fn run(
         .collect();
     let plan = Plan {
         outputs: (!is_one).then_some(&outputs),
-        options: format!(
-            "{}\ncheck {}",
-            conversion.convert.identity(),
-            conversion.check
-        ),
+        options: conversion.convert.identity(),
         also,
         force: args.force,
         reporting: Reporting {
@@ -198,7 +190,6 @@ fn conversion(
                 convert,
                 animations,
                 asks_for_animations: !args.with.is_empty(),
-                check: args.check,
                 finds_textures,
             })
         }
@@ -215,7 +206,6 @@ struct Conversion {
     animations: Vec<Animations>,
     /// `true` if animations of other files are asked for, whether there are some or not.
     asks_for_animations: bool,
-    check: bool,
     /// `true` if the output has a place from which paths could lead to images, or holds them.
     finds_textures: bool,
 }
@@ -290,8 +280,7 @@ fn animations(
     Ok(animations)
 }
 
-/// Converts a file, and adds the parts of it that cannot be used to the result: all parts if the output is checked, otherwise the
-/// parts that were to be converted.
+/// Converts a file, and adds the parts of it that cannot be used to the result, if a part that was to be converted is one of them.
 fn make(file: &MeshFile, job: &Job, conversion: &Conversion) -> JobResult {
     let (result, is_damaged) = write(file, job, conversion);
     let is_small = || {
@@ -302,7 +291,7 @@ fn make(file: &MeshFile, job: &Job, conversion: &Conversion) -> JobResult {
             .is_some_and(|bytes| bytes <= CHECKED)
     };
     match result {
-        JobResult::Written(made) if conversion.check || is_damaged => JobResult::Written(Written {
+        JobResult::Written(made) if is_damaged => JobResult::Written(Written {
             damage: Damaged::new(&inspect::check(file).damage),
             ..made
         }),
@@ -342,48 +331,16 @@ fn write(
         Err(error) => return (JobResult::of(error), true),
     };
     let is_damaged = outcome.report.has_damage();
-    let mut made = Written {
+    let made = Written {
         about: about(&outcome),
         details: details(&outcome),
         notes: report::warnings::<Convert>(&outcome.report),
         facts: facts(&outcome),
         files: outcome.files,
         textures: outcome.textures,
-        ..Written::default()
+        damage: Damaged::default(),
     };
-    if !conversion.check {
-        return (JobResult::Written(made), is_damaged);
-    }
-    let remove = |made: &Written| {
-        made.files
-            .iter()
-            .for_each(|file| place.outputs().remove(file))
-    };
-    let checked = match meshmap_check::check_file(&convert, file, place.path()) {
-        Ok(checked) => checked,
-        Err(error) => {
-            // Nobody should rely on an output that could not be checked.
-            remove(&made);
-            let why = problem_of(error);
-            let problem = Problem::other("other", format!("the output cannot be checked: {why}"));
-            return (JobResult::Failed(problem), is_damaged);
-        }
-    };
-    made.facts = json_text::with(
-        made.facts,
-        json!({ "checked": checked.lines, "differs": checked.differs }),
-    );
-    for line in &checked.lines {
-        made.details
-            .push(Remark::of_one(&format!("checked: {line}")));
-    }
-    if checked.differs.is_empty() {
-        return (JobResult::Written(made), is_damaged);
-    }
-    made.differs = checked.differs;
-    remove(&made);
-    made.files.clear();
-    (JobResult::Differs(made), is_damaged)
+    (JobResult::Written(made), is_damaged)
 }
 
 /// The properties of the JSON object.

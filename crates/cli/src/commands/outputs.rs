@@ -53,8 +53,6 @@ pub(super) struct Paths<'a> {
 /// The result of a job.
 pub(super) enum JobResult {
     Written(Written),
-    /// The output was read back and differs from the file.
-    Differs(Written),
     UpToDate(Damaged),
     /// No mesh file.
     Other,
@@ -90,12 +88,10 @@ pub(super) struct Written {
     pub(super) textures: Textures,
     /// The size and the counts of what was written.
     pub(super) about: String,
-    /// Omitted and changed data, assumptions, and the results of a check.
+    /// Omitted and changed data, and assumptions.
     pub(super) details: Vec<Remark>,
     /// Possible problems.
     pub(super) notes: Vec<Remark>,
-    /// Differences that a check has found.
-    pub(super) differs: Vec<String>,
     /// Further properties of the JSON object.
     pub(super) facts: Value,
     /// The parts of the input that cannot be used. They were left out.
@@ -330,7 +326,7 @@ pub(super) fn all(
                     not_recorded = not_recorded.take().or(record.add(&job.place, made).err());
                 }
             }
-            JobResult::Differs(_) | JobResult::Failed(_) | JobResult::Unusable(_) => failed += 1,
+            JobResult::Failed(_) | JobResult::Unusable(_) => failed += 1,
             JobResult::UpToDate(damage) => {
                 up_to_date += 1;
                 damaged += u64::from(!damage.is_empty());
@@ -451,7 +447,6 @@ impl Totals {
                 self.problems
                     .add([format!("failed: {}", problem.summary())]);
             }
-            JobResult::Differs(_) => self.problems.add([format!("failed: {DIFFERS}")]),
             JobResult::Other | JobResult::Nothing(_) | JobResult::DiskFull => {}
         }
     }
@@ -468,9 +463,6 @@ impl Totals {
         }
     }
 }
-
-/// The verdict of a check.
-const DIFFERS: &str = "what was written differs";
 
 /// The lines about a job: all that is known of the only file, and one line for each of many files. With `quiet`, only problems are
 /// reported.
@@ -521,17 +513,6 @@ pub(super) fn lines(
         JobResult::UpToDate(damage) | JobResult::Unusable(damage) => {
             (String::new(), unusable(&damage))
         }
-        JobResult::Differs(made) => {
-            let problem = if is_one {
-                let details = made.details.into_iter().map(|detail| detail.line);
-                let differs = made.differs.iter().map(|line| format!("differs: {line}"));
-                bad(&DIFFERS) + &indented(details.chain(differs).collect())
-            } else {
-                let first = made.differs.first().map_or("", String::as_str);
-                bad(&format!("{DIFFERS}: {first}"))
-            };
-            (String::new(), problem)
-        }
         JobResult::Failed(problem) => (String::new(), bad(&problem)),
         // One line about all that a full disk has no space for is enough.
         JobResult::Other | JobResult::Nothing(_) | JobResult::DiskFull => Default::default(),
@@ -550,7 +531,6 @@ pub(super) fn object(Paths { input, output }: &Paths<'_>, result: JobResult) -> 
     let whole = |problem: &Problem| Some(ErrorInfo::new(problem, None, None));
     let (state, made, error) = match result {
         JobResult::Written(made) => ("written", made, None),
-        JobResult::Differs(made) => ("differs", made, None),
         JobResult::UpToDate(damage) => (
             "up_to_date",
             Written {

@@ -41,8 +41,17 @@ fn objects<T: Say, Options: Args>(entries: &[Entry<T>]) -> Vec<Value> {
 /// Lines about what is not there, what has changed and what is assumed.
 pub(super) fn details<Options: Args>(report: &Report) -> Vec<Remark> {
     let mut lines = Vec::new();
+    let mut minor = Vec::new();
     for entry in report.left_out_for_people() {
-        lines.push(remark::<_, Options>("left out: ", entry));
+        if entry.what.is_minor() {
+            minor.push(entry.what.kind.to_string());
+        } else {
+            lines.push(remark::<_, Options>("left out: ", entry));
+        }
+    }
+    if !minor.is_empty() {
+        let line = format!("also left out: {}", minor.join(", "));
+        lines.push(Remark::of_kind(&line, &line));
     }
     for entry in &report.changed {
         let count = text::count(entry.count);

@@ -227,6 +227,12 @@ impl Writer<'_> {
             let has_coordinates = faces.coordinates.is_some();
             let image = self.plan.images.of(Some(material));
             let image = image.filter(|_| has_coordinates).map(Texture::path);
+            if image.is_some() && buffer.stream(&Semantic::Color(0)).is_some() {
+                let count = buffer.position_count() as u64;
+                let address = || shape.address().to_string();
+                let change = Change::ColorsCovered;
+                self.outcome.report.change_at(change, count, address);
+            }
             let name = self.materials.name(material.name, self.plan.job)?;
             self.use_material(name, image)?;
         }

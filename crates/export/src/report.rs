@@ -156,6 +156,8 @@ pub enum Change {
     ColorsClamped,
     /// Colours with numbers outside of 0 to 1, written as numbers without a meaning.
     ColorsAsNumbers,
+    /// Vertices whose colours an image covers, because the target has no product of both.
+    ColorsCovered,
     /// Normals that were not of unit length.
     NormalsScaled,
     /// Normals of length 0, which become the normal of a triangle.

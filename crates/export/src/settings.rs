@@ -82,7 +82,7 @@ impl Target {
             Self::Ply => ("ply", 3, &[]),
             Self::Stl => ("stl", 2, &[]),
             Self::Pc2 => ("pc2", 2, &["obj", "mtl"]),
-            Self::Usdc => ("usdc", 2, &[]),
+            Self::Usdc => ("usdc", 3, &[]),
         };
         About {
             name,

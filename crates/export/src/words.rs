@@ -237,6 +237,7 @@ impl Say for Change {
             Self::ColorsRounded => "colors_rounded",
             Self::ColorsClamped => "colors_clamped",
             Self::ColorsAsNumbers => "colors_as_numbers",
+            Self::ColorsCovered => "colors_covered",
             Self::NormalsScaled => "normals_scaled",
             Self::NormalsReplaced => "normals_replaced",
             Self::NormalsTurned => "normals_turned",
@@ -294,6 +295,9 @@ impl Say for Change {
             Self::ColorsRounded => "colours, rounded to 8 bits",
             Self::ColorsClamped => "colours outside of 0 to 1, which 8 bits cannot hold",
             Self::ColorsAsNumbers => "colours outside of 0 to 1, now numbers without a meaning",
+            Self::ColorsCovered => {
+                "vertices whose colours the image covers, instead of multiplying them"
+            }
             Self::NormalsScaled => "normals that were not of unit length, now are",
             Self::NormalsReplaced => "normals of length 0, now that of a triangle",
             Self::NormalsTurned => "normals, turned for the scale of their node",

@@ -705,3 +705,57 @@ fn gltf_has_the_triangles_of_materials_that_share_vertices() {
         assert!(checked.differs.is_empty(), "{side}: {:?}", checked.differs);
     }
 }
+
+/// A preview surface multiplies an image by one colour, or shows the colours of vertices.
+#[test]
+fn colours_multiply_the_image_or_are_shown() {
+    use meshmap_export::Change;
+    use meshmap_testing::fixtures::iqm;
+
+    const COLOR: u32 = 6;
+    const UBYTE: u32 = 1;
+    const VERTICES: usize = 9;
+    let folder = tempfile::tempdir().unwrap();
+    let image = [b"\x89PNG\r\n\x1a\n".to_vec(), vec![0; 64]].concat();
+    fs::write(folder.path().join("image.png"), image).unwrap();
+    let one = [200, 20, 20].repeat(VERTICES);
+    let mut many = one.clone();
+    many[0] = 7;
+    for (material, colors, shader, covered) in [
+        ("image.png", &one, "UsdUVTexture", 0),
+        ("image.png", &many, "UsdUVTexture", VERTICES as u64),
+        ("plain", &one, "UsdPrimvarReader_float3", 0),
+        ("plain", &many, "UsdPrimvarReader_float3", 0),
+    ] {
+        let writer = iqm::Writer::sheets(1, 3, 3)
+            .with_names("mesh", material)
+            .with_array(COLOR, UBYTE, 3, colors.clone());
+        let convert = Convert {
+            folder: Some(folder.path().to_owned()),
+            ..Convert::new(Target::Usdc)
+        };
+        let file = meshmap_testing::open::file(writer.to_bytes());
+        let (bytes, outcome) = written(&file, &convert).unwrap();
+        let stage = stage(&bytes);
+        let ids = stage
+            .prims
+            .iter()
+            .filter_map(|prim| prim.words.get("info:id"));
+        let ids: Vec<&str> = ids.map(String::as_str).collect();
+        assert!(ids.contains(&shader), "{material}: {ids:?}");
+        assert_eq!(
+            outcome.report.count_of(Change::ColorsCovered),
+            covered,
+            "{material}"
+        );
+        let mut targets = stage
+            .prims
+            .iter()
+            .filter_map(|prim| prim.targets.get("inputs:diffuseColor"));
+        assert_eq!(
+            targets.next().map(|paths| paths.len()),
+            Some(1),
+            "{material}"
+        );
+    }
+}

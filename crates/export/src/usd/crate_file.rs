@@ -136,10 +136,10 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
     }
 
     /// One vector of three floats.
-    pub(super) fn vector(&mut self, vector: [f32; 3]) -> Result<Rep> {
+    pub(super) fn vector<const N: usize>(&mut self, vector: [f32; N]) -> Result<Rep> {
         let offset = self.align()?;
         self.write(vector.map(f32::to_le_bytes).as_flattened())?;
-        Ok(Rep::stored(Kind::floats(3), offset))
+        Ok(Rep::stored(Kind::floats(N), offset))
     }
 
     pub(super) fn ints<const N: usize>(

@@ -24,6 +24,9 @@ const READER: &str = "coordinates";
 const RGB: &str = "outputs:rgb";
 const RESULT: &str = "outputs:result";
 
+/// The name of the shader that reads the colours of vertices.
+const COLORS: &str = "colors";
+
 const DIFFUSE_COLOR: &str = "inputs:diffuseColor";
 
 /// Begins the names of outputs of shaders.
@@ -32,15 +35,42 @@ pub(super) const OUTPUTS: &str = "outputs:";
 /// The output of a shader, and of its material.
 const SURFACE: &str = "outputs:surface";
 
-/// Materials with a plain surface, or with an image: the files that are read have only their names.
+/// The look of a surface.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Look<'a> {
+    pub(super) texture: Option<&'a Texture>,
+    /// The colours of the vertices of a shape.
+    pub(super) colors: Colors,
+}
+
+/// The colours of the vertices of a shape, as light.
+#[derive(Clone, Copy, Default)]
+pub(super) enum Colors {
+    #[default]
+    None,
+    /// All vertices have this colour.
+    One([f32; 3]),
+    Many,
+}
+
+/// A material is one for each name and look.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    name: String,
+    has_texture: bool,
+    reads_colors: bool,
+    /// The bits of the factors of the image.
+    scale: Option<[u32; 3]>,
+}
+
+/// Materials with a plain surface, an image, or the colours of vertices: the files that are read have only their names.
 pub(super) struct Materials {
     /// The name of the prim that has all others.
     root: String,
     names: Names,
     /// The colour of all surfaces, once it is written.
     color: Option<Rep>,
-    /// By name and whether they have a texture.
-    paths: HashMap<(String, bool), String>,
+    paths: HashMap<Key, String>,
     prims: Vec<Prim>,
 }
 
@@ -57,15 +87,29 @@ impl Materials {
     }
 
     /// The path of the material of this name.
+    ///
+    /// A preview surface has no product of an image and of other colours for each vertex: an image is multiplied by one colour, or it covers
+    /// them.
     pub(super) fn path<W: Write + Seek>(
         &mut self,
         name: &str,
-        texture: Option<&Texture>,
+        look: Look<'_>,
         file: &mut CrateFile<'_, W>,
     ) -> Result<String> {
         /// Gray, as importers show objects without a material.
         const DIFFUSE: [f32; 3] = [0.8; 3];
-        let key = (name.to_owned(), texture.is_some());
+        let texture = look.texture;
+        let mut scale = None;
+        if let (Some(_), Colors::One(color)) = (texture, look.colors) {
+            scale = Some(color).filter(|color| *color != [1.0; 3]);
+        }
+        let reads_colors = texture.is_none() && !matches!(look.colors, Colors::None);
+        let key = Key {
+            name: name.to_owned(),
+            has_texture: texture.is_some(),
+            reads_colors,
+            scale: scale.map(|color| color.map(f32::to_bits)),
+        };
         if let Some(path) = self.paths.get(&key) {
             return Ok(path.clone());
         }
@@ -77,6 +121,10 @@ impl Materials {
         let diffuse = match texture {
             Some(_) => {
                 Property::connected(DIFFUSE_COLOR, "color3f", format!("{path}/{TEXTURE}.{RGB}"))
+            }
+            None if reads_colors => {
+                let source = format!("{path}/{COLORS}.{RESULT}");
+                Property::connected(DIFFUSE_COLOR, "color3f", source)
             }
             None => {
                 let color = match self.color {
@@ -106,7 +154,17 @@ impl Materials {
             let image = texture.path();
             file.charge_prim(image.len())?;
             file.charge_prim(0)?;
-            material.children.extend(texture_shaders(&path, image));
+            let mut shaders = texture_shaders(&path, image);
+            if let Some([r, g, b]) = scale {
+                let scale = file.vector([r, g, b, 1.0])?;
+                let property = Property::attribute("inputs:scale", "float4").value(scale);
+                shaders[0].properties.push(property);
+            }
+            material.children.extend(shaders);
+        }
+        if reads_colors {
+            file.charge_prim(0)?;
+            material.children.push(color_shader());
         }
         self.prims.push(material);
         self.paths.insert(key, path.clone());
@@ -152,6 +210,15 @@ fn texture_shaders(material: &str, image: String) -> [Prim; 2] {
         .with(varname.field("default", Value::Text(coordinates(0))))
         .with(Property::attribute(RESULT, "float2"));
     [texture, reader]
+}
+
+/// The shader that reads the colours of vertices.
+fn color_shader() -> Prim {
+    let varname = Property::attribute("inputs:varname", "string");
+    let name = "displayColor".to_owned();
+    shader(COLORS, "UsdPrimvarReader_float3")
+        .with(varname.field("default", Value::Text(name)))
+        .with(Property::attribute(RESULT, "float3"))
 }
 
 /// The triangles of each material id through time.
@@ -234,7 +301,7 @@ impl Subsets {
         if let Some(merged) = self.merged.as_ref().filter(|_| !self.is_empty()) {
             let ids = Property::attribute(primvar("material_id"), "int[]").interpolated("uniform");
             mesh.properties.push(clock.held(ids, merged, file)?);
-            mesh.bind(&materials.path("material", None, file)?);
+            mesh.bind(&materials.path("material", Look::default(), file)?);
             return Ok(());
         }
         let word =
@@ -245,7 +312,7 @@ impl Subsets {
         }
         for (id, samples) in self.faces {
             let name = format!("material_{id}");
-            let material = materials.path(&name, None, file)?;
+            let material = materials.path(&name, Look::default(), file)?;
             file.charge_prim(name.len())?;
             let indices = clock.held(Property::attribute("indices", "int[]"), &samples, file)?;
             let mut subset = Prim::new("GeomSubset", name)

@@ -7,7 +7,7 @@ use meshmap_scene::vector::dot_width;
 use meshmap_scene::{Buffer, FactKind, Parts, Shape, Stream};
 
 use super::crate_file::CrateFile;
-use super::materials::Materials;
+use super::materials::{Colors, Look, Materials};
 use super::prim::{Prim, Property, coordinates, extent, mesh, primvar};
 use super::values::Rep;
 use crate::error::Result;
@@ -15,7 +15,7 @@ use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::read::{self, kind_of};
-use crate::report::Why;
+use crate::report::{Change, Why};
 
 /// The prim of a shape with one index for all attributes; `None` if nothing of it is drawn, which is reported.
 pub(super) fn write<W: Write + Seek>(
@@ -55,14 +55,23 @@ pub(super) fn write<W: Write + Seek>(
         out,
         outcome,
         own: Names::with(&["displayColor", "displayOpacity", "normals"]),
+        display: Colors::None,
     };
     writer.attributes(&mut prim)?;
+    let colors = writer.display;
     if let Some(material) = shape.material() {
         let coords = primvar(&coordinates(0));
         let mut properties = prim.properties.iter();
         let has_coords = properties.any(|property| property.name == coords);
         let texture = plan.images.of(Some(material)).filter(|_| has_coords);
-        prim.bind(&materials.path(material.name, texture, out)?);
+        if texture.is_some() && matches!(colors, Colors::Many) {
+            let count = buffer.position_count() as u64;
+            outcome
+                .report
+                .change_at(Change::ColorsCovered, count, || address.clone());
+        }
+        let look = Look { texture, colors };
+        prim.bind(&materials.path(material.name, look, out)?);
     }
     let vertices = buffer.position_count();
     outcome.wrote(vertices, count);
@@ -76,6 +85,8 @@ struct Writer<'a, 'b, W> {
     outcome: &'a mut Outcome,
     /// The names of primvars.
     own: Names,
+    /// The colours that programs show.
+    display: Colors,
 }
 
 impl<W: Write + Seek> Writer<'_, '_, W> {
@@ -166,6 +177,13 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
         let is_color = colors_to_linear(&mut colors);
         let three = |[r, g, b, _]: [f32; 4]| [r, g, b];
         if set == 0 && is_color {
+            self.display = match colors.first() {
+                Some([r, g, b, _]) if colors.iter().all(|color| color[..3] == [*r, *g, *b]) => {
+                    Colors::One([*r, *g, *b])
+                }
+                Some(_) => Colors::Many,
+                None => Colors::None,
+            };
             let values = self.out.floats(colors.iter().copied().map(three))?;
             add(prim, primvar("displayColor"), "color3f[]", values);
             if has_alpha {

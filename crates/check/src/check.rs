@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use meshmap::{MeshFile, Meter};
-use meshmap_export::{Convert, Result, Target};
+use meshmap_export::{Convert, Lods, Result, Target};
 
 use crate::compare::{gltf, joined, objects, usd};
 use crate::rules::Rules;
@@ -40,8 +40,14 @@ fn check_within(
     meter: &Meter<'static>,
     path: &Path,
 ) -> Result<Checked> {
+    let mut convert = convert.clone();
+    let is_flat = matches!(convert.target, Target::Obj | Target::Ply | Target::Stl);
+    if is_flat && convert.lod == Lods::All {
+        // The file at the path has the finest level of detail.
+        convert.lod = Lods::Finest;
+    }
     let scene = convert.scene(file)?;
-    let rules = &Rules::new(&scene, convert, meter)?;
+    let rules = &Rules::new(&scene, &convert, meter)?;
     let tally = &mut Tally::default();
     match convert.target {
         Target::Glb | Target::Gltf => gltf::check(rules, path, tally)?,

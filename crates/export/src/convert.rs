@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use meshmap::MeshFile;
+use meshmap::{MeshFile, Role};
 use meshmap_outputs::Place;
 use meshmap_scene::{FactKind, Scene};
 
 use crate::error::{Error, Result};
+use crate::files::level_name;
 use crate::images::Images;
 use crate::ledger::{self, Decision};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::report::{Change, Warning};
-use crate::settings::{Convert, Job, Target};
+use crate::settings::{Convert, Job, Lods, Target};
 use crate::{gltf, obj, pc2, ply, stl, usd};
 
 impl Convert {
@@ -35,6 +36,32 @@ impl Convert {
     /// [`NonFinite`](crate::Error::NonFinite) for such a number, and [`LimitExceeded`](crate::Error::LimitExceeded) if the
     /// conversion needs more memory or output than it may take.
     pub fn write(&self, file: &MeshFile, place: &Place) -> Result<Outcome> {
+        if !self.has_level_files() {
+            return self.write_one(file, place);
+        }
+        let levels = levels_of(&self.scene(file)?);
+        if levels.is_empty() {
+            return self.write_one(file, place);
+        }
+        let mut all = Outcome::default();
+        for level in &levels {
+            let lod = Lods::Only(*level);
+            let is_finest = Some(level) == levels.first();
+            let own = if is_finest {
+                place.clone()
+            } else {
+                place.outputs().place(level_name(place.below(), lod)?)?
+            };
+            let convert = Self {
+                lod,
+                ..self.clone()
+            };
+            all.add(convert.write_one(file, &own)?);
+        }
+        Ok(all)
+    }
+
+    fn write_one(&self, file: &MeshFile, place: &Place) -> Result<Outcome> {
         let job = &self.job(file);
         job.budget.run(|| self.write_within(file, job, place))
     }
@@ -114,6 +141,19 @@ impl Convert {
             what: what.to_owned(),
         })
     }
+}
+
+/// The levels of detail of a scene, the finest first.
+fn levels_of(scene: &Scene) -> Vec<u32> {
+    let mut levels = Vec::new();
+    for shape in scene.shapes() {
+        if let Role::Lod(level) = shape.role() {
+            levels.push(level);
+        }
+    }
+    levels.sort_unstable();
+    levels.dedup();
+    levels
 }
 
 /// The decision about a kind of data in the target of a plan.

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use meshmap_outputs::{Names, Numbered};
 
-use crate::settings::{Convert, Target};
+use crate::error::{Error, Result};
+use crate::settings::{Convert, Lods, Target};
 
 impl Convert {
     /// The names that the output at a path may take: its files, those next to it, further buffers of a glTF, and the folder of copied
@@ -17,7 +18,18 @@ impl Convert {
             .extensions_beside()
             .iter()
             .map(|extension| output.with_extension(extension));
-        let files = std::iter::once(output.to_owned()).chain(beside).collect();
+        let mut files: Vec<PathBuf> = std::iter::once(output.to_owned()).chain(beside).collect();
+        if self.has_level_files() {
+            for level in COARSER {
+                let Ok(output) = level_name(output, level) else {
+                    continue;
+                };
+                for extension in self.target.extensions_beside() {
+                    files.push(output.with_extension(extension));
+                }
+                files.push(output);
+            }
+        }
         let numbered = (self.target == Target::Gltf).then(|| further_buffers(output));
         let folder = self.copy_textures.then(|| folder_of_textures(output));
         Names {
@@ -25,6 +37,12 @@ impl Convert {
             numbered,
             folder,
         }
+    }
+
+    /// `true` if each level of detail has a file: the target would draw all of them in one place.
+    pub(crate) fn has_level_files(&self) -> bool {
+        let is_flat = matches!(self.target, Target::Obj | Target::Ply | Target::Stl);
+        is_flat && self.lod == Lods::All && self.meshes.is_empty()
     }
 
     /// All that decides about the content of an output except for the file: the version of this package, the revision of the target's
@@ -45,6 +63,23 @@ impl Convert {
             &format!("{shared:?}"),
         )
     }
+}
+
+/// The levels of detail that have files next to the finest one.
+const COARSER: [Lods; 3] = [Lods::Only(1), Lods::Only(2), Lods::Only(3)];
+
+/// The name of the file with a coarser level of detail, such as `avatar_low.obj`.
+pub(crate) fn level_name(output: &Path, level: Lods) -> Result<PathBuf> {
+    let not_named = || Error::NotHeld {
+        target: "files of levels of detail",
+        what: format!("{} is not a name in Unicode", output.display()),
+    };
+    let stem = output.file_stem().and_then(|stem| stem.to_str());
+    let ending = output.extension().and_then(|ending| ending.to_str());
+    let (Some(stem), Some(ending)) = (stem, ending) else {
+        return Err(not_named());
+    };
+    Ok(output.with_file_name(format!("{stem}_{level}.{ending}")))
 }
 
 /// A text that differs if the writer or the settings do.

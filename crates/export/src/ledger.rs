@@ -29,9 +29,6 @@ pub(crate) fn report(
     for fact in facts {
         match decide(fact.kind, plan) {
             Decision::Drops => outcome.report.drop_fact(fact),
-            Decision::Changes(Change::LevelsOverlap) if fact.count > 1 => {
-                outcome.report.change(Change::LevelsOverlap, fact.count);
-            }
             Decision::Keeps | Decision::Changes(_) => {}
         }
     }

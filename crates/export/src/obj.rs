@@ -442,6 +442,7 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         FactKind::MaterialIds if plan.job.merge_materials => Decision::Drops,
         FactKind::Shapes
         | FactKind::Integers
+        | FactKind::Levels
         | FactKind::Snapshots
         | FactKind::Names
         | FactKind::Normals
@@ -455,7 +456,6 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
         // Numbers are in the unit of the target.
         FactKind::Unit => Decision::Keeps,
-        FactKind::Levels => Decision::Changes(Change::LevelsOverlap),
         FactKind::Tangents
         | FactKind::FurtherTexCoords
         | FactKind::TexCoordNames

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use meshmap_outputs::Written;
+use meshmap_scene::FactKind;
 use meshmap_scene::vector::is_degenerate;
 
 use crate::looked_for::Textures;
@@ -39,6 +40,23 @@ impl Outcome {
     #[must_use]
     pub fn paths(&self) -> Vec<PathBuf> {
         self.files.iter().map(|file| file.path.clone()).collect()
+    }
+
+    /// Adds the outcome of another level of detail, whose levels are no longer missing.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.files.extend(other.files);
+        self.triangles += other.triangles;
+        self.degenerate += other.degenerate;
+        self.vertices += other.vertices;
+        self.points += other.points;
+        if self.textures.is_empty() {
+            self.textures = other.textures;
+        }
+        self.report.merge(other.report);
+        let is_level = |kind| kind == FactKind::OtherLevels;
+        self.report
+            .left_out
+            .retain(|entry| !is_level(entry.what.kind));
     }
 
     /// A mesh was written.

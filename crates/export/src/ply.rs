@@ -377,6 +377,7 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         FactKind::Influences | FactKind::FurtherInfluences if plan.is_posed() => Decision::Drops,
         FactKind::Shapes
         | FactKind::Integers
+        | FactKind::Levels
         | FactKind::Snapshots
         | FactKind::Normals
         | FactKind::Tangents
@@ -394,7 +395,6 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
         // Numbers are in the unit of the target.
         FactKind::Unit => Decision::Keeps,
-        FactKind::Levels => Decision::Changes(Change::LevelsOverlap),
         FactKind::Names
         | FactKind::TexCoordNames
         | FactKind::CustomData

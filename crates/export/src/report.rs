@@ -190,8 +190,6 @@ pub enum Change {
     ScalesRounded,
     /// Material IDs, which become one material.
     MaterialsMerged,
-    /// Levels of detail that are all drawn in the same place.
-    LevelsOverlap,
     /// Positions of meshes with joints, which are floats, so that normals are right.
     FloatsForSkin,
     /// Positions of flat meshes, which are floats.
@@ -331,6 +329,14 @@ impl Report {
         Ok(())
     }
 
+    /// Adds the differences of another output of the file.
+    pub(crate) fn merge(&mut self, other: Self) {
+        merge(&mut self.left_out, other.left_out);
+        merge(&mut self.changed, other.changed);
+        merge(&mut self.assumed, other.assumed);
+        merge(&mut self.warnings, other.warnings);
+    }
+
     /// A fact is not there, because the target has no place for it.
     pub(crate) fn drop_fact(&mut self, fact: Fact) {
         let Fact {
@@ -384,6 +390,20 @@ impl Report {
     /// A warning about an item of this name.
     pub(crate) fn warn_of(&mut self, warning: Warning, name: impl Into<String>) {
         add(&mut self.warnings, warning, 1, || Some(name.into()));
+    }
+}
+
+/// Adds entries to others.
+fn merge<T: PartialEq>(entries: &mut Vec<Entry<T>>, others: Vec<Entry<T>>) {
+    for other in others {
+        match entries.iter_mut().find(|entry| entry.what == other.what) {
+            Some(entry) => {
+                entry.count = entry.count.saturating_add(other.count);
+                let free = Fact::MOST_NAMED.saturating_sub(entry.first.len());
+                entry.first.extend(other.first.into_iter().take(free));
+            }
+            None => entries.push(other),
+        }
     }
 }
 

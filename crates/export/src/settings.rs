@@ -158,7 +158,8 @@ pub enum Lods {
     Finest,
     /// This one, where 0 is the finest that the format has.
     Only(u32),
-    /// All: in glTF as `MSFT_lod`, where coarser ones are outside of the scene; elsewhere as meshes of their own.
+    /// All: in glTF as `MSFT_lod`, where coarser ones are outside of the scene; in USD as invisible meshes; in OBJ, PLY and STL as
+    /// files of their own next to the finest one, such as `avatar_low.obj`.
     All,
 }
 

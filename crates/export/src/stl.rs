@@ -76,11 +76,12 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
 pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
     match kind {
         FactKind::Unit if plan.job.raw => Decision::Drops,
-        FactKind::Shapes | FactKind::Integers | FactKind::Snapshots => Decision::Keeps,
+        FactKind::Shapes | FactKind::Integers | FactKind::Levels | FactKind::Snapshots => {
+            Decision::Keeps
+        }
         FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
         // Numbers are in the unit of the target.
         FactKind::Unit => Decision::Keeps,
-        FactKind::Levels => Decision::Changes(Change::LevelsOverlap),
         FactKind::Names
         | FactKind::Normals
         | FactKind::Tangents

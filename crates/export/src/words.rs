@@ -254,7 +254,6 @@ impl Say for Change {
             Self::PosesRebased => "poses_rebased",
             Self::ScalesRounded => "scales_rounded",
             Self::MaterialsMerged => "materials_merged",
-            Self::LevelsOverlap => "levels_overlap",
             Self::FloatsForSkin => "floats_for_skin",
             Self::FloatsForFlat => "floats_for_flat",
             Self::TrianglesOutside => "triangles_outside",
@@ -319,7 +318,6 @@ impl Say for Change {
             }
             Self::PosesRebased => "poses, now relative to the parents of the joints",
             Self::ScalesRounded => "scales of joints, rounded to 16 bits",
-            Self::LevelsOverlap => "levels of detail, which are all drawn in the same place",
             Self::FloatsForSkin => {
                 "meshes with joints, whose positions are floats, so that normals are right"
             }

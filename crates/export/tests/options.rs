@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use meshmap::cgeo::{Dialect, SizeMeaning};
@@ -37,6 +37,53 @@ fn parts() -> Convert {
 
 fn named((name, animations): (&str, Model)) -> (String, Model) {
     (name.to_owned(), animations)
+}
+
+#[test]
+fn each_level_of_detail_has_a_file_or_a_mark() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = MeshFile::open(data::valid("slmesh", "nodemv_02_static_4lod.slmesh")).unwrap();
+    for target in [Target::Obj, Target::Ply, Target::Stl] {
+        let path = folder.path().join("cube").with_extension(target.name());
+        let convert = Convert {
+            lod: Lods::All,
+            ..Convert::new(target)
+        };
+        let outcome = convert.write_file(&file, &path).unwrap();
+        for (level, ending) in [(0, ""), (1, "_medium"), (2, "_low"), (3, "_lowest")] {
+            let own = folder.path().join(format!("cube{ending}.{target}"));
+            let one = Convert {
+                lod: Lods::Only(level),
+                ..Convert::new(target)
+            };
+            let alone = folder.path().join(format!("alone.{target}"));
+            one.write_file(&file, &alone).unwrap();
+            let name = own.display();
+            assert!(outcome.paths().contains(&own), "{name}");
+            let [own, alone] = [own.clone(), alone].map(without_library);
+            assert_eq!(own, alone, "{name}");
+        }
+        let mut names = convert.names(Path::new("cube.obj")).files;
+        names.sort();
+        let is_listed = |level: &str| {
+            let name = format!("cube_{level}.obj");
+            names.iter().any(|path| path.to_str() == Some(&name))
+        };
+        assert!(
+            ["medium", "low", "lowest"]
+                .iter()
+                .all(|level| is_listed(level))
+        );
+        assert!(!outcome.report.lacks(FactKind::OtherLevels), "{outcome:?}");
+    }
+}
+
+/// The lines of a file, without the one that names the MTL after the OBJ.
+fn without_library(path: PathBuf) -> Vec<Vec<u8>> {
+    let bytes = fs::read(path).unwrap();
+    let lines = bytes.split(|byte| *byte == b'\n');
+    let others = lines.filter(|line| !line.starts_with(b"mtllib"));
+    others.map(<[u8]>::to_vec).collect()
 }
 
 #[test]

@@ -14,6 +14,8 @@ mod skeleton;
 mod tables;
 mod values;
 
+use std::collections::HashSet;
+
 use meshmap::Axis;
 use meshmap_outputs::Place;
 use meshmap_scene::FactKind;
@@ -95,6 +97,7 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
         }
     } else {
         let mut ids = MaterialIds::default();
+        let mut drawn = HashSet::new();
         for shape in plan.scene.shapes() {
             let prims = (&mut materials, &mut names);
             if shape.has_keys() {
@@ -102,8 +105,15 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
                 fields.extend(written.times);
                 root.children.push(written.prim);
             } else {
-                root.children
-                    .extend(meshes::write(shape, plan, &mut out, prims, outcome)?);
+                let mut prim = meshes::write(shape, plan, &mut out, prims, outcome)?;
+                // The first shape of an object is its finest level of detail, which is drawn.
+                let is_coarser = shape.object().is_some_and(|object| !drawn.insert(object));
+                if let Some(prim) = prim.as_mut().filter(|_| is_coarser) {
+                    let invisible = Value::Token("invisible".into());
+                    let hidden = Property::attribute("visibility", "token");
+                    prim.properties.push(hidden.field("default", invisible));
+                }
+                root.children.extend(prim);
             }
         }
     }
@@ -138,6 +148,7 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         FactKind::Joints | FactKind::Clips if !plan.scene.has_only_joints() => Decision::Drops,
         FactKind::Shapes
         | FactKind::Integers
+        | FactKind::Levels
         | FactKind::Names
         | FactKind::Normals
         | FactKind::Tangents
@@ -156,7 +167,6 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         FactKind::Clips => Decision::Changes(Change::ScalesRounded),
         FactKind::ThirdTexCoords => Decision::Changes(Change::ThirdTexCoordLost),
         FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
-        FactKind::Levels => Decision::Changes(Change::LevelsOverlap),
         FactKind::TexCoordNames
         | FactKind::Influences
         | FactKind::FurtherInfluences

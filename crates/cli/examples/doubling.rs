@@ -423,6 +423,8 @@ fn watch(arguments: &[String], plan: &Plan, run: &mut Run) {
     let mut current = String::new();
     let prepare = |command: &mut Command| {
         command.args(arguments).env("RAYON_NUM_THREADS", "1");
+        // Otherwise glibc returns memory at the end of the heap with each call, or keeps it: by chance, for each size.
+        command.env("MALLOC_TRIM_THRESHOLD_", "1073741824");
     };
     let end = again::run(prepare, plan.patience, |line| {
         told(&line, run, &mut current)

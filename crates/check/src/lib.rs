@@ -1,6 +1,7 @@
 //! Compares files that [`meshmap_export`] has written with the mesh files of which they were made.
 //!
-//! The readers of written files share no code with the writers. The expected content of a file follows from the [`Scene`](meshmap_scene::Scene)
+//! The readers of written files share no code with the writers. PLY and STL are read by `ply-rs-bw` and `stl_io`, and what is read of OBJ
+//! must be what `tobj` reads. The expected content of a file follows from the [`Scene`](meshmap_scene::Scene)
 //! of the mesh file and from the options of the conversion.
 //!
 //! ```no_run
@@ -22,7 +23,7 @@
 //     gltf | obj | pc2 | ply | stl | usdc: readers of written files
 //     rules: the changes of a target to a scene
 //     expected: the shapes of a scene as a target has them
-//     compare/root | compare/times | compare/materials: parts of written files, compared with the scene
+//     compare/root | compare/times | compare/materials | compare/tobj: parts of written files, compared with the scene
 //     compare/skins | compare/skeletons: joints and animations, in glTF and in USD
 //     compare/gltf | compare/usd | compare/objects | compare/joined: written files, compared with the scene
 //     check: the comparison of a file

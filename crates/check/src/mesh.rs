@@ -37,7 +37,7 @@ pub(crate) struct Stream<const N: usize> {
 
 impl<const N: usize> Stream<N> {
     /// The value of a corner; `vertex` is the index of its position.
-    fn at(&self, triangle: usize, corner: usize, vertex: u32) -> Option<[f32; N]> {
+    pub(crate) fn at(&self, triangle: usize, corner: usize, vertex: u32) -> Option<[f32; N]> {
         let index = match &self.corners {
             Some(corners) => *corners.get(triangle)?.get(corner)?,
             None => vertex,
@@ -140,7 +140,7 @@ impl Materials {
     }
 
     /// The name of the material of a triangle; empty without one.
-    fn at(&self, triangle: usize) -> &str {
+    pub(crate) fn at(&self, triangle: usize) -> &str {
         let index = self.of.get(triangle).copied().unwrap_or_default();
         self.names.get(index as usize).map_or("", String::as_str)
     }

@@ -66,11 +66,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Mesh>, String> {
             }
             "vt" => coords.push(numbers::<2>(rest).ok_or_else(wrong)?),
             "vn" => normals.push(numbers::<3>(rest).ok_or_else(wrong)?),
-            "o" => {
-                // An object that names no material has none.
-                material = 0;
-                objects.push(Corners::default());
-            }
+            "o" => objects.push(Corners::default()),
             "usemtl" if !known.contains(rest) => {
                 return Err(format!(
                     "line {number} uses the material {rest:?}, which the MTL has not"

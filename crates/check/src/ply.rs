@@ -1,158 +1,193 @@
-//! Reads binary PLY of floats, bytes and triangles.
+//! Reads PLY of floats, bytes and triangles with `ply-rs-bw`.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
+
+use ply_rs_bw::parser::{Parser, Reader};
+use ply_rs_bw::ply::{Property, PropertyAccess, PropertyAccessResult};
 
 use crate::mesh::{Materials, Mesh, Stream, Weights, points};
 
 /// The memory that the numbers of a file take. A missing file is reported by [`read`].
 pub(crate) fn memory(path: &Path) -> u64 {
     let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    length.saturating_mul(3)
+    // A row of a vertex has all numbers that a vertex can have, and a face has its corners in a separate list.
+    let row = size_of::<Vertex>() as u64 / 12;
+    length.saturating_mul(row + 3)
 }
 
 pub(crate) fn read(path: &Path) -> Result<Mesh, String> {
-    let told = |error: std::io::Error| error.to_string();
-    let mut file = BufReader::new(File::open(path).map_err(told)?);
-    let (mut properties, mut counts) = (HashMap::<String, Property>::new(), [0_usize; 2]);
-    let mut size = 0;
-    let mut has_material = false;
-    loop {
-        let mut line = String::new();
-        if file.read_line(&mut line).map_err(told)? == 0 {
-            return Err("a header without an end".to_owned());
-        }
-        let count = |text: &str| text.parse().map_err(|_| format!("the count {text:?}"));
-        match line.split_whitespace().collect::<Vec<_>>().as_slice() {
-            ["end_header"] => break,
-            ["element", "vertex", text] => counts[0] = count(text)?,
-            ["element", "face", text] => counts[1] = count(text)?,
-            ["property", kind @ ("float" | "uchar"), name] => {
-                let property = Property {
-                    at: size,
-                    is_byte: *kind == "uchar",
-                };
-                size += if property.is_byte { 1 } else { 4 };
-                properties.insert((*name).to_owned(), property);
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut file = Reader::new(BufReader::new(file));
+    let header = Parser::<Vertex>::new()
+        .read_header(&mut file)
+        .map_err(|error| error.to_string())?;
+    let (mut vertices, mut faces) = (Vec::new(), Vec::new());
+    let mut names = BTreeSet::new();
+    for (name, element) in &header.elements {
+        match name.as_str() {
+            "vertex" => {
+                names.extend(element.properties.keys().map(String::as_str));
+                vertices = Parser::<Vertex>::new()
+                    .read_payload_for_element(&mut file, element, &header)
+                    .map_err(|error| error.to_string())?;
             }
-            ["property", "int", "material_index"] => has_material = true,
-            _ => {}
+            "face" => {
+                faces = Parser::<Face>::new()
+                    .read_payload_for_element(&mut file, element, &header)
+                    .map_err(|error| error.to_string())?;
+            }
+            other => return Err(format!("an element {other}")),
         }
     }
-    let columns = |names: &[&str]| {
-        names
-            .iter()
-            .map(|name| properties.get(*name).copied())
-            .collect::<Option<Vec<_>>>()
-    };
-    let columns4 = |name: &str| {
-        columns(
-            &[0, 1, 2, 3]
-                .map(|at| format!("{name}_{at}"))
-                .each_ref()
-                .map(String::as_str),
-        )
-    };
-    let (joints, weights) = (columns4("joints"), columns4("weights"));
-    let color =
-        columns(&["red", "green", "blue", "alpha"]).or_else(|| columns(&["red", "green", "blue"]));
-    let [x, normal, coord] = [
-        columns(&["x", "y", "z"]),
-        columns(&["nx", "ny", "nz"]),
-        columns(&["s", "t"]),
-    ];
-    let x = x.ok_or("no positions")?;
-    let (mut positions, mut normals, mut coords) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut colors, mut influences) = (Vec::new(), [Vec::new(), Vec::new()]);
-    let mut row = vec![0; size];
-    for _ in 0..counts[0] {
-        file.read_exact(&mut row).map_err(told)?;
-        positions.push(element::<3>(&row, &x));
-        normals.extend(normal.as_ref().map(|columns| element::<3>(&row, columns)));
-        coords.extend(coord.as_ref().map(|columns| element::<2>(&row, columns)));
-        colors.extend(
-            color
-                .as_ref()
-                .map(|columns| match element::<4>(&row, columns) {
-                    [r, g, b, _] if columns.len() == 3 => [r, g, b, 1.0],
-                    color => color,
-                }),
-        );
-        for (values, columns) in influences.iter_mut().zip([&joints, &weights]) {
-            values.extend(columns.as_ref().map(|columns| element::<4>(&row, columns)));
-        }
+    let mut rest = [0];
+    let after = file.into_inner().read(&mut rest);
+    if after.map_err(|error| error.to_string())? != 0 {
+        return Err("bytes after the last face".to_owned());
     }
-    let mut shape = Mesh {
-        positions: Rc::new(positions),
+    mesh_of(&names, &vertices, &faces)
+}
+
+/// The mesh of rows; only what the header names is there.
+fn mesh_of(names: &BTreeSet<&str>, vertices: &[Vertex], faces: &[Face]) -> Result<Mesh, String> {
+    let has = |all: &[&str]| all.iter().all(|name| names.contains(name));
+    if !has(&["x", "y", "z"]) {
+        return Err("no positions".to_owned());
+    }
+    let mut mesh = Mesh {
+        positions: column(vertices, |vertex| vertex.position),
         ..Mesh::default()
     };
-    shape.normals = normal.map(|_| Stream {
-        values: Rc::new(normals),
-        corners: None,
-    });
-    shape.coords.extend(coord.map(|_| Stream {
-        values: Rc::new(coords),
-        corners: None,
-    }));
-    if color.is_some() {
-        shape.colors.insert(0, Rc::new(colors));
+    if has(&["nx", "ny", "nz"]) {
+        mesh.normals = Some(Stream {
+            values: column(vertices, |vertex| vertex.normal),
+            corners: None,
+        });
     }
-    if joints.is_some() && weights.is_some() {
-        let [joints, weights] = influences.map(Rc::new);
-        shape.weights = Some(Weights {
-            joints,
-            weights,
+    if has(&["s", "t"]) {
+        mesh.coords.push(Stream {
+            values: column(vertices, |vertex| vertex.coord),
+            corners: None,
+        });
+    }
+    if has(&["red", "green", "blue"]) {
+        let colors = column(vertices, |vertex| vertex.color);
+        mesh.colors.insert(0, colors);
+    }
+    if has(&JOINTS) && has(&WEIGHTS) {
+        mesh.weights = Some(Weights {
+            joints: column(vertices, |vertex| vertex.joints),
+            weights: column(vertices, |vertex| vertex.weights),
             rest: None,
         });
     }
-    if counts[1] == 0 {
-        shape.corners = points(counts[0]);
+    if faces.is_empty() {
+        mesh.corners = points(vertices.len());
     }
-    let mut ids = Vec::new();
-    let mut face = vec![0; if has_material { 17 } else { 13 }];
-    for index in 0..counts[1] {
-        file.read_exact(&mut face).map_err(told)?;
-        let corners = face.get(1..13).unwrap_or_default().as_chunks::<4>().0;
-        match (face.first(), corners) {
-            (Some(3), [a, b, c]) => shape
-                .corners
-                .push([a, b, c].map(|corner| u32::from_le_bytes(*corner))),
-            _ => return Err(format!("face {index} is no triangle")),
-        }
-        ids.extend(
-            face.last_chunk()
-                .filter(|_| has_material)
-                .map(|id| u32::from_le_bytes(*id)),
-        );
-    }
-    match file.read(&mut [0]).map_err(told)? {
-        0 => {
-            shape.materials = Materials::by_id(ids.into_iter(), |id| id.to_string());
-            Ok(shape)
-        }
-        _ => Err("bytes after the last face".to_owned()),
-    }
-}
-
-/// A property of vertices: its first byte, and whether it is a share of 255 or a float.
-#[derive(Clone, Copy)]
-struct Property {
-    at: usize,
-    is_byte: bool,
-}
-
-fn element<const N: usize>(row: &[u8], columns: &[Property]) -> [f32; N] {
-    let mut element = [0.0; N];
-    for (number, Property { at, is_byte }) in element.iter_mut().zip(columns) {
-        let bytes = row.get(*at..).unwrap_or_default();
-        *number = match (is_byte, bytes.first(), bytes.first_chunk()) {
-            (true, Some(byte), _) => f32::from(*byte) / 255.0,
-            (false, _, Some(bytes)) => f32::from_le_bytes(*bytes),
-            _ => 0.0,
+    for (index, face) in faces.iter().enumerate() {
+        let [a, b, c] = face.corners[..] else {
+            return Err(format!("face {index} is no triangle"));
         };
+        mesh.corners.push([a, b, c]);
     }
-    element
+    let ids = faces.iter().filter_map(|face| face.material);
+    mesh.materials = Materials::by_id(ids.map(i32::cast_unsigned), |id| id.to_string());
+    Ok(mesh)
+}
+
+fn column<const N: usize>(
+    vertices: &[Vertex],
+    of: impl Fn(&Vertex) -> [f32; N],
+) -> Rc<Vec<[f32; N]>> {
+    Rc::new(vertices.iter().map(of).collect())
+}
+
+const JOINTS: [&str; 4] = ["joints_0", "joints_1", "joints_2", "joints_3"];
+const WEIGHTS: [&str; 4] = ["weights_0", "weights_1", "weights_2", "weights_3"];
+
+/// A row of the element `vertex`.
+struct Vertex {
+    position: [f32; 3],
+    normal: [f32; 3],
+    coord: [f32; 2],
+    color: [f32; 4],
+    joints: [f32; 4],
+    weights: [f32; 4],
+}
+
+impl Vertex {
+    /// The number of a property, by its name.
+    fn number(&mut self, name: &str) -> Option<&mut f32> {
+        let place = |names: &[&str]| names.iter().position(|own| *own == name);
+        if let Some(at) = place(&["x", "y", "z"]) {
+            return self.position.get_mut(at);
+        }
+        if let Some(at) = place(&["nx", "ny", "nz"]) {
+            return self.normal.get_mut(at);
+        }
+        if let Some(at) = place(&["s", "t"]) {
+            return self.coord.get_mut(at);
+        }
+        if let Some(at) = place(&["red", "green", "blue", "alpha"]) {
+            return self.color.get_mut(at);
+        }
+        if let Some(at) = place(&JOINTS) {
+            return self.joints.get_mut(at);
+        }
+        self.weights.get_mut(place(&WEIGHTS)?)
+    }
+}
+
+impl PropertyAccess for Vertex {
+    fn new() -> Self {
+        Self {
+            position: [0.0; 3],
+            normal: [0.0; 3],
+            coord: [0.0; 2],
+            color: [1.0; 4],
+            joints: [0.0; 4],
+            weights: [0.0; 4],
+        }
+    }
+
+    fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
+        let value = match property {
+            Property::Float(number) => number,
+            // A share of 255: a byte is a colour or a weight.
+            Property::UChar(byte) => f32::from(byte) / 255.0,
+            _ => return PropertyAccessResult::Ignored,
+        };
+        match self.number(name) {
+            Some(number) => *number = value,
+            None => return PropertyAccessResult::Ignored,
+        }
+        PropertyAccessResult::Set
+    }
+}
+
+/// A row of the element `face`.
+struct Face {
+    corners: Vec<u32>,
+    material: Option<i32>,
+}
+
+impl PropertyAccess for Face {
+    fn new() -> Self {
+        Self {
+            corners: Vec::new(),
+            material: None,
+        }
+    }
+
+    fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
+        match (name, property) {
+            ("vertex_indices", Property::ListUInt(corners)) => self.corners = corners,
+            ("material_index", Property::Int(id)) => self.material = Some(id),
+            _ => return PropertyAccessResult::Ignored,
+        }
+        PropertyAccessResult::Set
+    }
 }

@@ -1,7 +1,7 @@
-//! Reads binary STL.
+//! Reads binary STL with `stl_io`.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -17,26 +17,17 @@ pub(crate) fn memory(path: &Path) -> u64 {
 pub(crate) fn read(path: &Path) -> Result<Mesh, String> {
     let told = |error: std::io::Error| error.to_string();
     let mut file = BufReader::new(File::open(path).map_err(told)?);
-    let (mut header, mut count) = ([0; 80], [0; 4]);
-    file.read_exact(&mut header)
-        .and_then(|()| file.read_exact(&mut count))
-        .map_err(told)?;
-    if header.starts_with(b"solid") {
+    let mut start = [0; 5];
+    file.read_exact(&mut start).map_err(told)?;
+    if start == *b"solid" {
         return Err("a header of the other kind of STL, which is text".to_owned());
     }
+    file.rewind().map_err(told)?;
     let (mut positions, mut corners) = (Vec::new(), Vec::new());
-    for triangle in 0..u32::from_le_bytes(count) {
-        let mut bytes = [0; 50];
-        file.read_exact(&mut bytes).map_err(told)?;
-        let numbers = bytes
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .skip(3)
-            .map(|bytes| f32::from_le_bytes(*bytes));
-        let numbers: Vec<f32> = numbers.collect();
-        positions.extend(numbers.as_chunks::<3>().0);
-        corners.push([0, 1, 2].map(|corner| triangle.saturating_mul(3).saturating_add(corner)));
+    for triangle in stl_io::create_stl_reader(&mut file).map_err(told)? {
+        let first = u32::try_from(positions.len()).unwrap_or(u32::MAX);
+        corners.push([0, 1, 2].map(|corner| first.saturating_add(corner)));
+        positions.extend(triangle.map_err(told)?.vertices.map(|vertex| vertex.0));
     }
     match file.read(&mut [0]).map_err(told)? {
         0 => Ok(Mesh {

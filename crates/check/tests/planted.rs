@@ -87,7 +87,7 @@ impl Written {
         self.fault(what, &self.path, |bytes| {
             let at = bytes.windows(from.len()).position(|window| window == from);
             let at = at.unwrap_or_else(|| panic!("{what}: {from:?} is not in the file"));
-            bytes[at..at + to.len()].copy_from_slice(to);
+            bytes.splice(at..at + from.len(), to.iter().copied());
         });
     }
 }
@@ -492,4 +492,44 @@ fn faults_of_materials_are_found() {
         let last = bytes.len() - 4;
         bytes[last] ^= 1;
     });
+}
+
+#[test]
+fn faults_of_flat_files_are_found() {
+    let written = Written::of(
+        "openctm",
+        "hand_concat_b.ctm",
+        Convert::new(Target::Stl),
+        "stl",
+    );
+    written.fault("the corner of a triangle in STL", &written.path, |bytes| {
+        // The header, the count, and the normal of the first triangle.
+        bytes[84 + 12 + 3] ^= 0x80;
+    });
+    written.fault("a triangle less in STL", &written.path, |bytes| {
+        let count = u32::from_le_bytes(*bytes[80..].first_chunk().unwrap()) - 1;
+        bytes[80..84].copy_from_slice(&count.to_le_bytes());
+        bytes.truncate(bytes.len() - 50);
+    });
+
+    let written = Written::of("cgeo", "anim_a.cgeo", Convert::new(Target::Pc2), "pc2");
+    written.fault("a point of the last sample", &written.path, |bytes| {
+        let last = bytes.len() - 1;
+        bytes[last] ^= 0x80;
+    });
+    written.fault("a sample less", &written.path, |bytes| {
+        let count = u32::from_le_bytes(*bytes[28..].first_chunk().unwrap()) - 1;
+        bytes[28..32].copy_from_slice(&count.to_le_bytes());
+    });
+
+    // The second mesh has no material.
+    let written = Written::of("iqm", "ours_names_a.iqm", Convert::new(Target::Obj), "obj");
+    written.byte_fault("a material that goes on", b"usemtl none\n", b"");
+    let written = Written::of(
+        "openctm",
+        "hand_concat_b.ctm",
+        Convert::new(Target::Obj),
+        "obj",
+    );
+    written.byte_fault("vertices without colours", b" 1 1 1\n", b"\n");
 }

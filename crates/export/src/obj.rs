@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
+use std::iter;
 
 use meshmap::{Scratch, Semantic, VertexRemap};
 use meshmap_outputs::{Output, Place};
@@ -43,6 +44,7 @@ pub(crate) fn write_files(
         object_names: HashMap::new(),
         materials: Materials::default(),
         ids: MaterialIds::default(),
+        has_colors: plan.scene.shapes().iter().any(has_colors),
     };
     for shape in plan.scene.shapes() {
         writer.shape(shape)?;
@@ -55,6 +57,11 @@ pub(crate) fn write_files(
     ])
 }
 
+fn has_colors(shape: &Shape) -> bool {
+    let mut attributes = shape.attributes().iter();
+    attributes.any(|info| info.semantic == Semantic::Color(0))
+}
+
 /// The materials of the MTL.
 #[derive(Default)]
 struct Materials {
@@ -63,6 +70,8 @@ struct Materials {
     /// The name in the output of each material of the file: different names stay different.
     names: HashMap<String, String>,
     taken: HashMap<String, usize>,
+    /// The name of the material of objects without one, after objects that have one.
+    none: Option<String>,
 }
 
 /// The numbers of the elements that are written next. OBJ counts from 1, and through all objects.
@@ -81,6 +90,8 @@ struct Writer<'a> {
     object_names: HashMap<String, usize>,
     materials: Materials,
     ids: MaterialIds,
+    /// `true` if any shape has colours. All vertices then have some, because programs expect as many colours as positions.
+    has_colors: bool,
 }
 
 /// The corners of the triangles of a shape, in the order in which they are written.
@@ -121,7 +132,10 @@ impl Writer<'_> {
         }
         let colors = self.array::<4>(&buffer, &Semantic::Color(0))?;
         match &colors {
-            Some(colors) => colored_lines(self.out, &positions, colors)?,
+            Some(colors) => colored_lines(self.out, &positions, colors.iter().copied())?,
+            None if self.has_colors => {
+                colored_lines(self.out, &positions, iter::repeat([1.0; 4]))?;
+            }
             None => lines(self.out, "v", &positions)?,
         }
         let transparent = colors.iter().flatten().filter(|[.., alpha]| *alpha != 1.0);
@@ -235,6 +249,9 @@ impl Writer<'_> {
             }
             let name = self.materials.name(material.name, self.plan.job)?;
             self.use_material(name, image)?;
+        } else if buffer.material_ids().is_none() && !self.materials.images.is_empty() {
+            let name = self.materials.none();
+            self.use_material(name, None)?;
         }
         let mut ids = buffer.material_ids();
         let mut current = None;
@@ -270,6 +287,12 @@ impl Writer<'_> {
 }
 
 impl Materials {
+    /// The name of no material: `usemtl` holds for all that follows in the file, not for an object.
+    fn none(&mut self) -> String {
+        let Self { none, taken, .. } = self;
+        none.get_or_insert_with(|| free("none", taken)).clone()
+    }
+
     /// The name in the output of a material of the file.
     fn name(&mut self, name: &str, job: &Job<'_>) -> Result<String> {
         if let Some(known) = self.names.get(name) {
@@ -378,7 +401,11 @@ fn lines(out: &mut impl Write, what: &str, triples: &[[f32; 3]]) -> Result<()> {
 }
 
 /// Positions with the colours of their vertices, which is not in the format's text, but what most programs read and write.
-fn colored_lines(out: &mut impl Write, positions: &[[f32; 3]], colors: &[[f32; 4]]) -> Result<()> {
+fn colored_lines(
+    out: &mut impl Write,
+    positions: &[[f32; 3]],
+    colors: impl Iterator<Item = [f32; 4]>,
+) -> Result<()> {
     for ([x, y, z], [r, g, b, _]) in positions.iter().zip(colors) {
         writeln!(out, "v {x} {y} {z} {r} {g} {b}")?;
     }

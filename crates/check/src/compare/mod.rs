@@ -8,4 +8,5 @@ mod root;
 mod skeletons;
 mod skins;
 mod times;
+mod tobj;
 pub(crate) mod usd;

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::rc::Rc;
 
-use meshmap::Scratch;
+use meshmap::{Scratch, Semantic};
 use meshmap_export::Result;
 use meshmap_scene::{Buffer, Parts, Shape};
 
+use super::tobj;
 use crate::expected::Expected;
 use crate::mesh::{Materials, Mesh, are_same, compare, same};
 use crate::obj;
@@ -22,6 +24,9 @@ pub(crate) fn check_obj(rules: &Rules<'_>, path: &Path, tally: &mut Tally) -> Re
     let Some(found) = tally.read(obj::read(path)) else {
         return Ok(());
     };
+    if !rules.scene.are_points() && tally.read(tobj::agrees(path, &found)).is_none() {
+        return Ok(());
+    }
     let shapes = rules.scene.shapes();
     if shapes.len() != found.len() {
         let found = found.len();
@@ -29,6 +34,9 @@ pub(crate) fn check_obj(rules: &Rules<'_>, path: &Path, tally: &mut Tally) -> Re
         tally.differs(|| format!("{found} objects, where the file has {count}"));
         return Ok(());
     }
+    // All objects have colours, or none has.
+    let mut attributes = shapes.iter().flat_map(|shape| shape.attributes());
+    let has_colors = attributes.any(|info| info.semantic == Semantic::Color(0));
     let mut names = MaterialNames::default();
     let mut buffer = Buffer::default();
     let mut scratch = Scratch::default();
@@ -39,6 +47,10 @@ pub(crate) fn check_obj(rules: &Rules<'_>, path: &Path, tally: &mut Tally) -> Re
         let _charge = rules.charge_mesh(&buffer)?;
         let mut expected = Expected::new(rules, shape, &buffer)?.mesh()?;
         names.check(shape, &mut expected, &found, tally);
+        if has_colors && expected.colors.is_empty() {
+            let white = vec![[1.0; 4]; expected.positions.len()];
+            expected.colors.insert(0, Rc::new(white));
+        }
         compare(&shape.address().to_string(), &expected, &found, tally);
         let end = first + expected.positions.len();
         let positions = found.positions.get(first..end).unwrap_or_default();
@@ -66,10 +78,14 @@ struct MaterialNames<'a> {
 impl<'a> MaterialNames<'a> {
     /// Checks the word that the output has for the material of a shape, and expects it of the triangles.
     fn check(&mut self, shape: &'a Shape, expected: &mut Mesh, found: &Mesh, tally: &mut Tally) {
-        let Some(material) = shape.material() else {
+        let Some(word) = found.materials.first() else {
             return;
         };
-        let Some(word) = found.materials.first() else {
+        let Some(material) = shape.material() else {
+            let is_free = !self.names.contains_key(word);
+            if expected.materials.first().is_none() && is_free && word.starts_with("none") {
+                expected.materials = Materials::one(Some(word));
+            }
             return;
         };
         let name = material.name;

@@ -437,8 +437,16 @@ impl Convert {
     ///
     /// # Errors
     ///
-    /// Returns [`NeedsFolder`](Error::NeedsFolder) if the options look for images that are not put into the output.
+    /// Returns [`NeedsFolder`](Error::NeedsFolder) if the options look for images that are not put into the output, and
+    /// [`NotHeld`](Error::NotHeld) if each level of detail has a file.
     pub fn check_stream(&self) -> Result<()> {
+        if self.has_level_files() {
+            return Err(Error::NotHeld {
+                target: self.target.name(),
+                what: "all levels of detail are files next to each other: an output without a folder has one of them"
+                    .to_owned(),
+            });
+        }
         if !self.copy_textures && (self.textures.is_empty() || self.embed_textures) {
             return Ok(());
         }

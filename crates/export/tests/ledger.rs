@@ -270,10 +270,7 @@ fn iqm_samples() -> Vec<Sample> {
                 TANGENT,
                 [sheet(), {
                     let tangent = [0.0, 1.0, 0.0, 1.0_f32].map(f32::to_le_bytes);
-                    let data = vec![tangent; VERTICES]
-                        .as_flattened()
-                        .as_flattened()
-                        .to_vec();
+                    let data = [tangent; VERTICES].as_flattened().as_flattened().to_vec();
                     sheet()
                         .without_array(TANGENT)
                         .with_array(TANGENT, FLOAT, 4, data)

@@ -63,6 +63,7 @@ fn each_level_of_detail_has_a_file_or_a_mark() {
             let [own, alone] = [own.clone(), alone].map(without_library);
             assert_eq!(own, alone, "{name}");
         }
+        assert!(matches!(convert.check_stream(), Err(Error::NotHeld { .. })));
         let mut names = convert.names(Path::new("cube.obj")).files;
         names.sort();
         let is_listed = |level: &str| {

@@ -373,7 +373,7 @@ impl Scene {
         self.is_empty() && !self.bones.is_empty() && !matches!(self.rig, Rig::None)
     }
 
-    /// The data of the file that somebody could miss in an output, counted: each kind once, in the order of [`FactKind::ALL`].
+    /// The data of the file that somebody could miss in an output, counted: each kind once, in the order of [`FactKind::ALL`](crate::FactKind::ALL).
     ///
     /// It covers the parts that are asked for; what is not asked for is counted as a whole. Reads headers and tables, inflates the skin and the
     /// hulls of a Second Life mesh, and reads the triangles of the first snapshot of a CGeo file. Parts that cannot be read count as absent:

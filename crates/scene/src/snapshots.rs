@@ -181,7 +181,7 @@ pub(crate) fn add_facts(proxy: &Proxy, drawn: usize, facts: &mut Facts) {
     for (name, value) in proxy.properties().iter() {
         let is_known = |known: &&str| name.as_bytes().eq_ignore_ascii_case(known.as_bytes());
         let is_empty = value.as_bytes().is_empty() || value.as_bytes() == b"[none]";
-        if !is_empty && !KNOWN.iter().any(|known| is_known(&known)) {
+        if !is_empty && !KNOWN.iter().any(is_known) {
             facts.add(FactKind::Metadata, || beginning_of_text(&name));
         }
     }

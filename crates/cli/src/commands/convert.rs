@@ -291,10 +291,10 @@ fn make(file: &MeshFile, job: &Job, conversion: &Conversion) -> JobResult {
             .is_some_and(|bytes| bytes <= CHECKED)
     };
     match result {
-        JobResult::Written(made) if is_damaged => JobResult::Written(Written {
-            damage: Damaged::new(&inspect::check(file).damage),
-            ..made
-        }),
+        JobResult::Written(mut made) if is_damaged => {
+            made.damage = Damaged::new(&inspect::check(file).damage);
+            JobResult::Written(made)
+        }
         JobResult::Failed(ref problem) | JobResult::Nothing(ref problem)
             if !["io", "not_found"].contains(&problem.kind()) && is_small() =>
         {
@@ -340,7 +340,7 @@ fn write(
         textures: outcome.textures,
         damage: Damaged::default(),
     };
-    (JobResult::Written(made), is_damaged)
+    (JobResult::Written(Box::new(made)), is_damaged)
 }
 
 /// The properties of the JSON object.

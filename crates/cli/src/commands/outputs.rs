@@ -52,7 +52,7 @@ pub(super) struct Paths<'a> {
 
 /// The result of a job.
 pub(super) enum JobResult {
-    Written(Written),
+    Written(Box<Written>),
     UpToDate(Damaged),
     /// No mesh file.
     Other,
@@ -530,7 +530,7 @@ pub(super) fn lines(
 pub(super) fn object(Paths { input, output }: &Paths<'_>, result: JobResult) -> Vec<u8> {
     let whole = |problem: &Problem| Some(ErrorInfo::new(problem, None, None));
     let (state, made, error) = match result {
-        JobResult::Written(made) => ("written", made, None),
+        JobResult::Written(made) => ("written", *made, None),
         JobResult::UpToDate(damage) => (
             "up_to_date",
             Written {

@@ -227,14 +227,14 @@ fn make(file: &MeshFile, place: &Place, render: &Render, is_thumbnail: bool) -> 
         render.write(file, place)
     };
     match rendered {
-        Ok(rendered) => JobResult::Written(Written {
+        Ok(rendered) => JobResult::Written(Box::new(Written {
             about: about(&rendered),
             details: report::details::<Render>(&rendered.report),
             notes: report::warnings::<Render>(&rendered.report),
             facts: facts(&rendered),
             files: rendered.file.into_iter().collect(),
             ..Written::default()
-        }),
+        })),
         Err(error) => JobResult::of(error),
     }
 }
@@ -328,10 +328,10 @@ fn sheet(
                 let pushed = sheet.push(&picture, &[&label(input), &words]);
                 (
                     pushed,
-                    JobResult::Written(Written {
+                    JobResult::Written(Box::new(Written {
                         facts: facts(&rendered),
                         ..Written::default()
-                    }),
+                    })),
                 )
             }
             Tile::Trouble(why) => {

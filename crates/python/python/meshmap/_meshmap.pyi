@@ -280,8 +280,10 @@ def convert(
     Returns:
         A dict. `files` lists the outputs. `vertices`, `points` (of clouds), `joints` (of files without meshes), `triangles`,
         `degenerate` (triangles with two equal corners), `snapshots` and `animations` are counts. `textures` has the paths of images by
-        the names in the file. `left_out` lists data that was not written, `changed` counts changed numbers by reason, and `notes`
-        lists assumptions.
+        the names in the file. `moment` is the frame or snapshot, if one was asked for. `left_out` lists data that was not written,
+        `changed` numbers and parts in another form, `assumed` properties that the file does not store, and `warnings` possible
+        problems: dicts of `kind` (a name that stays), `count`, `first` (addresses or names of the first four) and `text`; in
+        `left_out` also `why`, and in `warnings` the `option` that has no effect.
     """
 def find_texture(name: str, folders: Sequence[_Path]) -> Path | None:
     """The path of the image that a name in a mesh file means, such as `Mesh.texture`; None if there is none.
@@ -337,7 +339,8 @@ def render(
         zero_non_finite: Draws 0 for NaN and infinite values, which are an error otherwise.
 
     Returns:
-        The picture; or, with `output`, a dict of `file`, `size`, `pictures`, `triangles`, `moment` and `notes`.
+        The picture; or, with `output`, a dict of `file`, `size`, `pictures`, `triangles`, `moment`, and `left_out`, `changed`,
+        `assumed` and `warnings` as `convert` has them.
     """
 @overload
 def render(

@@ -12,16 +12,11 @@ use crate::hierarchy::Hierarchy;
 /// An animation of the joints of a [`Skeleton`](crate::Skeleton).
 #[derive(Clone)]
 pub struct Clip {
-    model: Model,
-    /// The frames of the model: making them takes time for each joint.
-    frames: Frames,
+    /// A file can have thousands of animations: what their model has is there once.
+    source: Arc<ClipSource>,
     anim: Anim,
     /// The number of the animation in its model.
     index: usize,
-    hierarchy: Arc<Hierarchy>,
-    /// `true` if all frames are the same, because they store nothing.
-    is_constant: bool,
-    meter: Arc<Meter<'static>>,
 }
 
 /// Something that happens at a time of a clip, such as a footstep.
@@ -39,32 +34,30 @@ pub struct Event {
 /// The parts that the clips of one model share.
 pub(crate) struct ClipSource {
     model: Model,
+    /// The frames of the model: making them takes time for each joint.
     frames: Frames,
-    hierarchy: Arc<Hierarchy>,
+    hierarchy: Hierarchy,
+    /// `true` if all frames are the same, because they store nothing.
     is_constant: bool,
     meter: Arc<Meter<'static>>,
 }
 
 impl ClipSource {
-    pub(crate) fn of(model: &Model, meter: &Arc<Meter<'static>>) -> Self {
-        Self {
+    pub(crate) fn of(model: &Model, meter: &Arc<Meter<'static>>) -> Arc<Self> {
+        Arc::new(Self {
             model: model.clone(),
             frames: model.frames(),
-            hierarchy: Arc::new(Hierarchy::of(model)),
+            hierarchy: Hierarchy::of(model),
             is_constant: model.poses().all(|pose| pose.channelmask == 0),
             meter: Arc::clone(meter),
-        }
+        })
     }
 
-    pub(crate) fn clip(&self, index: usize, anim: Anim) -> Clip {
+    pub(crate) fn clip(self: &Arc<Self>, index: usize, anim: Anim) -> Clip {
         Clip {
-            model: self.model.clone(),
-            frames: self.frames.clone(),
+            source: Arc::clone(self),
             anim,
             index,
-            hierarchy: Arc::clone(&self.hierarchy),
-            is_constant: self.is_constant,
-            meter: Arc::clone(&self.meter),
         }
     }
 }
@@ -110,7 +103,7 @@ impl Clip {
     /// The number of joints.
     #[must_use]
     pub fn joint_count(&self) -> usize {
-        self.frames.pose_count()
+        self.source.frames.pose_count()
     }
 
     /// The events of the animation, in the order of the file.
@@ -120,7 +113,7 @@ impl Clip {
     /// Returns the errors of [`Model::fte_events`].
     pub fn events(&self) -> Result<Vec<Event>> {
         let mut events = Vec::new();
-        for event in self.model.fte_events()?.unwrap_or_default() {
+        for event in self.source.model.fte_events()?.unwrap_or_default() {
             if usize::try_from(event.anim) == Ok(self.index) {
                 events.push(Event {
                     seconds: event.timestamp,
@@ -150,17 +143,17 @@ impl Clip {
         }
         let mut poses = vec![Trs::default(); self.joint_count()];
         let frame = self.anim.first_frame.saturating_add(frame);
-        self.frames.read_frame_into(frame, &mut poses)?;
+        self.source.frames.read_frame_into(frame, &mut poses)?;
         for pose in &mut poses {
             *pose = pose.normalized();
         }
-        Ok(self.hierarchy.places(&poses))
+        Ok(self.source.hierarchy.places(&poses))
     }
 
     /// `true` if poses are stored relative to other parents than the joints have.
     #[must_use]
     pub fn is_rebased(&self) -> bool {
-        self.hierarchy.differs()
+        self.source.hierarchy.differs()
     }
 
     /// `true` if a key of the first frame comes after the last one: programs repeat an animation from its last key.
@@ -178,7 +171,7 @@ impl Clip {
     /// The number of keys: all frames, and the first one once more if the clip repeats; of constant frames the first and the last.
     #[must_use]
     pub fn key_count(&self) -> usize {
-        if self.is_constant {
+        if self.source.is_constant {
             self.length().min(2)
         } else {
             self.length()
@@ -193,7 +186,7 @@ impl Clip {
     )]
     pub fn key_frames(&self) -> impl Iterator<Item = f64> {
         let last = self.length().saturating_sub(1);
-        let is_constant = self.is_constant;
+        let is_constant = self.source.is_constant;
         (0..self.key_count()).map(move |key| {
             let frame = if is_constant && key > 0 { last } else { key };
             frame as f64
@@ -209,22 +202,22 @@ impl Clip {
     pub fn local_keys(&self) -> Result<Vec<Trs>> {
         let joints = self.joint_count();
         let mut range = self.anim.frames();
-        if self.is_constant {
+        if self.source.is_constant {
             range.end = range.end.min(range.start.saturating_add(1));
         }
         let decoded = range.len().saturating_mul(joints);
         let all = self.key_count().saturating_mul(joints);
         let bytes = (all as u64).saturating_mul(size_of::<Trs>() as u64);
-        let _charge = self.meter.take(bytes, "poses of an animation")?;
+        let _charge = self.source.meter.take(bytes, "poses of an animation")?;
         let mut poses = Vec::with_capacity(all);
         poses.resize(decoded, Trs::default());
-        self.frames.read_range_into(range, &mut poses)?;
+        self.source.frames.read_range_into(range, &mut poses)?;
         for pose in &mut poses {
             *pose = pose.normalized();
         }
         if self.is_rebased() && joints > 0 {
             for frame in poses.chunks_exact_mut(joints) {
-                self.hierarchy.rebase(frame)?;
+                self.source.hierarchy.rebase(frame)?;
             }
         }
         // The key that closes a clip, and the second one of constant frames, are the first frame once more.

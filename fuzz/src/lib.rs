@@ -92,7 +92,7 @@ pub fn assert_line(text: &str) {
     );
 }
 
-/// Fails if an entry of a report has more than one line, or names no item of those that it counts.
+/// Fails if an entry of a report has more than one line, or names none of the items that the entry counts.
 pub fn assert_report(report: &Report) {
     fn assert_entries<T: Say>(entries: &[Entry<T>]) {
         for entry in entries {

@@ -156,7 +156,7 @@ pub(crate) fn add_facts(model: &Model, only: Option<&str>, facts: &mut Facts) {
         facts.add(FactKind::Comments, || beginning_of_text(&comment));
     }
     for extension in model.extensions() {
-        // Events are a kind of their own.
+        // Events are a separate kind.
         if !extension.name.as_bytes().eq_ignore_ascii_case(b"FTE_EVENT") {
             facts.add(FactKind::Extensions, || beginning_of_text(&extension.name));
         }

@@ -63,7 +63,7 @@ impl Model {
         };
         let components = weights.format().components.min(indexes.format().components);
         if components > 4 {
-            // No more than four joints move a vertex; other shapes are a finding of their own.
+            // No more than four joints move a vertex; other shapes are a separate finding.
             return Ok(None);
         }
         let mut is_drawn = vec![false; self.vertex_count()];
@@ -320,7 +320,7 @@ impl FrameCheck {
         const SHARE: f32 = 0.05;
         /// The allowed share of the largest coordinate, for positions far from the origin.
         const SHARE_OF_COORDINATE: f32 = 1e-4;
-        // Boxes that are not boxes are findings of their own.
+        // Boxes that are not boxes are separate findings.
         if stored.is_empty() || !is_finite(stored.min) || !is_finite(stored.max) {
             return None;
         }

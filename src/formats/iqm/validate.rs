@@ -301,7 +301,7 @@ impl Check<'_> {
         let has_sign = tangents.format().components > 3;
         let is_wrong = |[x, y, z, sign]: [f32; 4]| {
             let is_sign_wrong = has_sign && sign.abs() != 1.0;
-            // NaN and infinite numbers are a finding of their own.
+            // NaN and infinite numbers are a separate finding.
             sign.is_finite() && ([x, y, z] == [0.0; 3] || is_sign_wrong)
         };
         self.elements(rules::BAD_TANGENT, array, tangents.iter_f32(), is_wrong);

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::files::level_name;
 use crate::images::Images;
 use crate::ledger::{self, Decision};
+use crate::options::keep_without_effect;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::report::{Change, Warning};
@@ -43,8 +44,13 @@ impl Convert {
         if levels.is_empty() {
             return self.write_one(file, place);
         }
+        self.write_levels(&levels, file, place)
+    }
+
+    /// Writes a file for each level of detail, the finest at this place.
+    fn write_levels(&self, levels: &[u32], file: &MeshFile, place: &Place) -> Result<Outcome> {
         let mut all = Outcome::default();
-        for level in &levels {
+        for level in levels {
             let lod = Lods::Only(*level);
             let is_finest = Some(level) == levels.first();
             let own = if is_finest {
@@ -76,7 +82,8 @@ impl Convert {
         let mut plan = Plan::new(&scene, job, &mut outcome.report)?;
         plan.images = Images::find(&scene, job, place, &mut outcome)?;
         let facts = scene.facts();
-        let mut without_effect = self.without_effect(|| Ok(facts.clone()))?;
+        let mut without_effect = self.about_kinds();
+        keep_without_effect(&mut without_effect, &facts);
         if !self.animations.is_empty() && !scene.takes_animations() {
             without_effect.push(("animations", &[FactKind::Joints]));
         }

@@ -1,3 +1,4 @@
+use std::borrow::Borrow;
 use std::{fmt, io};
 
 use meshmap_scene::FactKind;
@@ -78,7 +79,7 @@ pub enum Error {
 }
 
 /// Words in a sentence, of which the last two are joined by `and` or `or`.
-pub(crate) fn list(words: &[&str], joined: &str) -> String {
+pub(crate) fn list<Word: Borrow<str> + fmt::Display>(words: &[Word], joined: &str) -> String {
     match words {
         [others @ .., last] if !others.is_empty() => {
             format!("{} {joined} {last}", others.join(", "))
@@ -145,7 +146,6 @@ impl Error {
             ),
             Self::WithoutEffect { setting, kinds } => {
                 let kinds: Vec<String> = kinds.iter().map(FactKind::to_string).collect();
-                let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
                 let option = option(setting);
                 format!(
                     "the option {option} has no effect: the file has no {}",

@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use meshmap_scene::FactKind;
+use meshmap_scene::{Fact, FactKind};
 use serde::de::{Error, SeqAccess, Visitor};
 
 use crate::error::list;
@@ -44,21 +44,13 @@ macro_rules! options {
                 unused.map(|(name, _, targets)| (name, targets))
             }
 
-            /// The options that have no effect on a file with these facts, and the kinds of data that they are about.
-            pub(crate) fn without_effect(
-                &self,
-                facts: impl FnOnce() -> $crate::Result<Vec<meshmap_scene::Fact>>,
-            ) -> $crate::Result<Vec<$crate::options::AboutKinds>> {
+            /// The options that are set and about kinds of data, with these kinds.
+            pub(crate) fn about_kinds(&self) -> Vec<$crate::options::AboutKinds> {
                 let usual = Self::default();
-                let mut options: Vec<(_, _, &[_])> =
+                let options: Vec<(_, _, &[_])> =
                     vec![$($($((stringify!($option), self.$option != usual.$option, $facts),)?)*)*];
-                options.retain(|(_, is_set, _)| *is_set);
-                if options.is_empty() {
-                    return Ok(Vec::new());
-                }
-                let facts = facts()?;
-                options.retain(|(_, _, kinds)| !facts.iter().any(|fact| kinds.contains(&fact.kind)));
-                Ok(options.into_iter().map(|(name, _, kinds)| (name, kinds)).collect())
+                let set = options.into_iter().filter(|(_, is_set, _)| *is_set);
+                set.map(|(name, _, kinds)| (name, kinds)).collect()
             }
         }
     };
@@ -78,6 +70,11 @@ impl ParseError {
 
 /// The name of an option, and the kinds of data that it is about.
 pub(crate) type AboutKinds = (&'static str, &'static [FactKind]);
+
+/// Keeps the options that have no effect on a file with these facts.
+pub(crate) fn keep_without_effect(options: &mut Vec<AboutKinds>, facts: &[Fact]) {
+    options.retain(|(_, kinds)| !facts.iter().any(|fact| kinds.contains(&fact.kind)));
+}
 
 /// The kinds of data that options about snapshots need.
 pub(crate) const SNAPSHOTS: &[FactKind] = &[FactKind::Snapshots, FactKind::OtherSnapshots];

@@ -53,10 +53,9 @@ impl Outcome {
             self.textures = other.textures;
         }
         self.report.merge(other.report);
-        let is_level = |kind| kind == FactKind::OtherLevels;
         self.report
             .left_out
-            .retain(|entry| !is_level(entry.what.kind));
+            .retain(|entry| entry.what.kind != FactKind::OtherLevels);
     }
 
     /// A mesh was written.

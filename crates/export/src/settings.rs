@@ -159,7 +159,7 @@ pub enum Lods {
     /// This one, where 0 is the finest that the format has.
     Only(u32),
     /// All: in glTF as `MSFT_lod`, where coarser ones are outside of the scene; in USD as invisible meshes; in OBJ, PLY and STL as
-    /// files of their own next to the finest one, such as `avatar_low.obj`.
+    /// separate files next to the finest one, such as `avatar_low.obj`.
     All,
 }
 
@@ -443,8 +443,9 @@ impl Convert {
         if self.has_level_files() {
             return Err(Error::NotHeld {
                 target: self.target.name(),
-                what: "all levels of detail are files next to each other: an output without a folder has one of them"
-                    .to_owned(),
+                what:
+                    "all levels of detail are separate files: write to a path, or select one level"
+                        .to_owned(),
             });
         }
         if !self.copy_textures && (self.textures.is_empty() || self.embed_textures) {

@@ -10,7 +10,7 @@ use super::camera::Frame;
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::files::identity;
-use crate::options::{AboutKinds, CLIPS, LEVELS, MOMENTS, SNAPSHOTS, options, texts};
+use crate::options::{CLIPS, LEVELS, MOMENTS, SNAPSHOTS, keep_without_effect, options, texts};
 #[cfg(feature = "clap")]
 use crate::options::{ParseError, parse};
 use crate::report::Report;
@@ -195,16 +195,19 @@ impl Render {
 
     /// The options that have no effect on a file, with the kinds of data that they are about; fails if they are refused.
     pub(super) fn report_of(&self, file: &MeshFile, budget: &Budget) -> Result<Report> {
-        let facts = || {
-            let mut options = SceneOptions::default();
-            options.meshes.clone_from(&self.meshes);
-            options.levels = self.lod.levels();
-            options.snapshots = file.as_cgeo().map(|_| vec![0]);
-            Ok(budget.scene(file, &options, TARGET)?.facts())
-        };
-        let options: Vec<AboutKinds> = self.without_effect(facts)?;
         let mut report = Report::default();
-        report.warn_without_effect(&options, self.refuses_without_effect)?;
+        let mut without_effect = self.about_kinds();
+        if without_effect.is_empty() {
+            // The facts of the file are for these options only.
+            return Ok(report);
+        }
+        let mut options = SceneOptions::default();
+        options.meshes.clone_from(&self.meshes);
+        options.levels = self.lod.levels();
+        options.snapshots = file.as_cgeo().map(|_| vec![0]);
+        let facts = budget.scene(file, &options, TARGET)?.facts();
+        keep_without_effect(&mut without_effect, &facts);
+        report.warn_without_effect(&without_effect, self.refuses_without_effect)?;
         Ok(report)
     }
 

@@ -1,5 +1,5 @@
-//! Converts mesh files: `convert FOLDER EXTENSION FILE...` writes `FOLDER/NAME.EXTENSION` of each. `convert --targets`
-//! lists the extensions.
+//! Converts mesh files: `convert FOLDER EXTENSION [--raw] FILE...` writes `FOLDER/NAME.EXTENSION` of each, with `--raw` in the axes and
+//! the unit of the file. `convert --targets` lists the extensions.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,9 +16,10 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let (Some(folder), Some(extension)) = (arguments.next(), arguments.next()) else {
-        eprintln!("usage: convert FOLDER EXTENSION FILE...");
+        eprintln!("usage: convert FOLDER EXTENSION [--raw] FILE...");
         return ExitCode::from(2);
     };
+    let raw = arguments.next_if(|next| next == "--raw").is_some();
     let mut status = ExitCode::SUCCESS;
     for file in arguments {
         let path = Path::new(&file);
@@ -34,9 +35,13 @@ fn main() -> ExitCode {
             eprintln!("{extension} is no format that is written");
             return ExitCode::from(2);
         };
+        let convert = Convert {
+            raw,
+            ..Convert::new(target)
+        };
         let converted = MeshFile::open(path)
             .map_err(meshmap_export::Error::from)
-            .and_then(|mesh| Convert::new(target).write_file(&mesh, &output));
+            .and_then(|mesh| convert.write_file(&mesh, &output));
         match converted {
             Ok(outcome) => {
                 println!("{}", output.display());

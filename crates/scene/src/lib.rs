@@ -11,6 +11,7 @@
 //! | which joints move the vertices, and where are they at rest | [`Scene::skeleton`] |
 //! | where are the joints in a frame of an animation | [`Scene::clips`], [`Clip::sample`] |
 //! | are these points or triangles | [`Scene::are_points`] |
+//! | which colour has a material that stores none | [`Tints`] |
 //! | what could somebody miss in what is made of it | [`Scene::facts`] |
 //!
 //! Numbers stay the file's: [`Scene::upright`] is the transform that makes them upright and metres. Nothing here opens a file, or knows
@@ -53,7 +54,7 @@
 //     options unit remark: the parts that are asked for; the meaning of a length; what could not be used
 //     hierarchy pose: frames relative to other parents; vertices moved by joints
 //     skeleton clip: joints at rest; animations of joints
-//     material stream: surfaces; the numbers of a shape, and their indices
+//     material tint stream: surfaces, and colours for them; the numbers of a shape, and their indices
 //     snapshots: one object through time
 //     shape: what is drawn, in either form
 //     iqm | slmesh | openctm | tmf: what is special in a format
@@ -86,6 +87,7 @@ mod skeleton;
 mod slmesh;
 mod snapshots;
 mod stream;
+mod tint;
 mod tmf;
 mod unit;
 pub mod vector;
@@ -101,6 +103,7 @@ pub use scene::{Joints, Scene};
 pub use shape::{Shape, ShapeCounts};
 pub use skeleton::{Joint, Rest, Skeleton};
 pub use stream::{Buffer, Corners, Parts, Stream};
+pub use tint::Tints;
 pub use unit::Unit;
 
 /// The examples of the README.

@@ -2,6 +2,8 @@
 //!
 //! The curve between them is made of products and square roots, which are the same on every host.
 
+use meshmap_scene::Tints;
+
 /// Red, green and blue as amounts of light.
 pub(super) type Light = [f32; 3];
 
@@ -11,22 +13,6 @@ pub(super) const GROUND: [u8; 3] = [0xf2, 0xf3, 0xf5];
 pub(super) const INK: [u8; 3] = [0x22, 0x26, 0x2b];
 /// The background colour of texts about pictures that cannot be shown.
 pub(super) const TROUBLE: [u8; 3] = [0xf3, 0xd6, 0xd2];
-
-/// The colours of materials; the first one is the colour of clay.
-const TINTS: [[u8; 3]; 12] = [
-    [0xc9, 0xc4, 0xbc],
-    [0x4f, 0x8f, 0xc9],
-    [0xe0, 0x9a, 0x3e],
-    [0x5f, 0xac, 0x62],
-    [0xc9, 0x5d, 0x63],
-    [0x8d, 0x78, 0xc0],
-    [0x4d, 0xb0, 0xac],
-    [0xd9, 0xc5, 0x4b],
-    [0xb5, 0x7b, 0x55],
-    [0xd4, 0x87, 0xb8],
-    [0x86, 0x95, 0xa5],
-    [0x9c, 0xb8, 0x55],
-];
 
 /// From no distance to the largest.
 const HEAT: [[u8; 3]; 5] = [
@@ -39,7 +25,7 @@ const HEAT: [[u8; 3]; 5] = [
 
 /// The light of colours that are looked up for each pixel.
 pub(super) struct Palette {
-    tints: [Light; TINTS.len()],
+    tints: [Light; Tints::COLORS.len()],
     heat: [Light; HEAT.len()],
     pub(super) ground: Light,
 }
@@ -47,7 +33,7 @@ pub(super) struct Palette {
 impl Palette {
     pub(super) fn new() -> Self {
         Self {
-            tints: TINTS.map(light),
+            tints: Tints::COLORS.map(light),
             heat: HEAT.map(light),
             ground: light(GROUND),
         }
@@ -55,7 +41,7 @@ impl Palette {
 
     /// The colour of a material, by its index in the scene.
     pub(super) fn tint(&self, number: u16) -> Light {
-        self.tints[usize::from(number) % TINTS.len()]
+        self.tints[usize::from(number) % self.tints.len()]
     }
 
     /// The colour of a distance, as a part of the largest.

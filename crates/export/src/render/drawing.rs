@@ -1,13 +1,12 @@
 //! The triangles of a file's meshes, as they are drawn.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use meshmap::{
     Attribute, Axis, Bounds, Influences, MeshFile, MeshView, Semantic, colors_to_linear,
 };
 use meshmap_scene::vector::{cross, dot, dot_width, face_normal, sub, unit_of_f64};
-use meshmap_scene::{FactKind, Pose, PosedFrame, Scene, SceneOptions, Shape, VectorKind};
+use meshmap_scene::{FactKind, Pose, PosedFrame, Scene, SceneOptions, Shape, Tints, VectorKind};
 
 use super::camera::{Frame, View};
 use super::color::Light;
@@ -40,7 +39,7 @@ pub(super) struct Drawing {
     pub(super) heat: Option<Vec<f32>>,
     /// `true` for points and bones, which are drawn as dots.
     has_dots: bool,
-    tints: HashMap<Tint, u16>,
+    tints: Tints,
 }
 
 /// The properties that the triangles of a surface share.
@@ -77,14 +76,6 @@ const MOST_DOTS: usize = 50_000;
 
 /// Memory for a vertex as it is drawn, and on the picture; the same of a triangle.
 const DRAWN: [u64; 2] = [64, 24];
-
-/// The parts that get separate colours.
-#[derive(PartialEq, Eq, Hash)]
-enum Tint {
-    Material(String),
-    Number(u32),
-    Mesh(usize),
-}
 
 /// The vertices that triangles use, in the order of the file.
 struct Used {
@@ -207,7 +198,7 @@ impl Drawing {
             vertices: 0,
             heat: None,
             has_dots,
-            tints: HashMap::new(),
+            tints: Tints::default(),
         }
     }
 
@@ -661,16 +652,12 @@ impl Drawing {
 
     /// Adds the surface of each triangle of a mesh.
     fn surfaces(&mut self, mesh: &Mesh<'_>, ordinal: usize, is_creased: bool) {
-        let mut tint = |key: Tint| {
-            let next = u16::try_from(self.tints.len()).unwrap_or(u16::MAX);
-            *self.tints.entry(key).or_insert(next)
-        };
+        let name = mesh.shape.material().map(|material| material.name);
+        let have_ids = mesh.view.material_ids().is_some();
         for group in mesh.view.groups() {
-            let tint = match mesh.shape.material().map(|material| material.name) {
-                Some(name) => tint(Tint::Material(name.to_owned())),
-                None if mesh.view.material_ids().is_some() => tint(Tint::Number(group.material)),
-                None => tint(Tint::Mesh(ordinal)),
-            };
+            let id = have_ids.then_some(group.material);
+            let number = self.tints.number(ordinal, name, id);
+            let tint = (number % Tints::COLORS.len()) as u16;
             self.surfaces.extend(std::iter::repeat_n(
                 Surface { tint, is_creased },
                 group.triangles.len(),

@@ -1,0 +1,105 @@
+"""What a door may show in another way, known beforehand, each with its reason."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fnmatch import fnmatch
+
+from compare import Difference
+from drawn import Moment
+from zero import Zero
+
+
+@dataclass(frozen=True)
+class Known:
+    """A difference that is expected. All that is given has to fit."""
+
+    reason: str
+    doors: str
+    files: str = "*"
+    moments: str = "rest clip snapshot between levels names"
+    # The beginnings of kinds of differences: `positions`, `normals`, `colors`, `texcoords`, `triangles`, `points`, `absent`.
+    what: str = ""
+    # A part of what the door says.
+    says: str = ""
+    # The largest difference.
+    most: float = float("inf")
+    when: Callable[[Zero, Moment], bool] = lambda zero, moment: True
+
+    def fits(self, door: str, zero: Zero, moment: Moment, difference: Difference) -> bool:
+        what = difference.what
+        return (
+            door in self.doors.split()
+            and any(fnmatch(zero.stored.path.name, pattern) for pattern in self.files.split())
+            and moment.kind in self.moments.split()
+            and (not self.what or what.split()[0] in self.what.split())
+            and self.says in difference.found
+            and (difference.amount <= self.most)
+            and self.when(zero, moment)
+        )
+
+
+EXCEPTIONS = [
+    Known(
+        "relative to the joints, these poses would be sheared: no target has such transforms, and a line says so",
+        doors="glb usd",
+        moments="clip",
+        what="absent",
+        when=lambda zero, moment: zero.is_sheared(moment),
+    ),
+    Known(
+        "morph targets have no texture coordinates, and a line says so",
+        doors="glb",
+        files="*.cgeo",
+        moments="snapshot between",
+        what="texcoords",
+    ),
+    Known("these targets hold one snapshot", doors="obj ply render", moments="between", what="absent", says="one snapshot"),
+    Known("no option selects the second clip of a name", doors="obj ply usd render blender", moments="clip", what="absent", says="not its own"),
+    Known("joints are not written, and the command refuses a file of nothing else", doors="obj ply", files="*.iqm", what="absent", says="no vertices"),
+    Known("PLY has a column for all vertices, or none: what some meshes lack is left out, and a line says so", doors="ply", what="normals texcoords colors", says="none"),
+    Known("texture coordinates that some snapshots lack are left out, and a line says so", doors="usd", files="*.cgeo", what="texcoords", says="none"),
+    Known(
+        "corners at one position, but with other normals: one program counts them as one corner, another one as two",
+        doors="glb obj ply usd browser blender",
+        files="hand_v2_prec0_base0*.tmf",
+        what="triangles",
+    ),
+    Known(
+        "a snapshot alone has the fronts that its own normals show, which point anywhere in this file",
+        doors="obj ply",
+        files="*.cgeo",
+        moments="snapshot",
+        when=lambda zero, moment: zero.turns_alone(moment),
+    ),
+    Known(
+        "USD interpolates between points that have nothing to do with each other, if there are as many: the documentation says so",
+        doors="usd",
+        files="*.cgeo",
+        moments="between",
+        when=lambda zero, moment: not zero.have_same_triangles(moment),
+    ),
+    Known(
+        "a chain of 255 joints, each of which adds a rounding of single precision",
+        doors="glb obj ply usd browser blender",
+        files="skin_255joints.iqm",
+        what="positions",
+        most=5e-6,
+    ),
+    Known("dots and bones are drawn in a way of its own", doors="render", what="absent", says="dots"),
+    Known("a picture of so many triangles shows little, and takes minutes in NumPy", doors="render", what="absent", says="more triangles"),
+    Known(
+        "USD has normals of the stored lengths, and interpolates these",
+        doors="usd",
+        files="large_numbers_*.cgeo",
+        moments="between",
+        what="normals",
+    ),
+]
+
+
+def reason(door: str, zero: Zero, moment: Moment, difference: Difference) -> str | None:
+    """The reason for which a difference is expected; None for one that is not."""
+    for known in EXCEPTIONS:
+        if known.fits(door, zero, moment, difference):
+            return known.reason
+    return None

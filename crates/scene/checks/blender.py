@@ -44,9 +44,10 @@ class Worker:
 class BlenderDoor:
     """The objects of an import."""
 
-    def __init__(self, path: Path, folder: Path, options: tuple[str, ...] = ()) -> None:
+    def __init__(self, path: Path, folder: Path) -> None:
         self.output = folder / "blender.npz"
-        self.info = Worker.ask({"path": str(path.resolve())})
+        options: dict[str, object] = {"all_levels": True} if path.suffix == ".slmesh" else {}
+        self.info = Worker.ask({"path": str(path.resolve()), "options": options})
         # Custom normals of meshes that deform are two angles of 16 bits around Blender's own normal.
         self.bounds = Bounds(normals=2e-2 if self.info["is_skinned"] else 1e-5)
 

@@ -96,6 +96,13 @@ def arrays_of(target: Any) -> dict[str, Any]:
     return out
 
 
+def is_shown(target: Any, moment: dict[str, Any]) -> bool:
+    """True for what is visible; of a level of detail, which may be hidden, for what is in its collection."""
+    if moment["kind"] == "level" and moment["name"] != "all":
+        return any(collection.name.endswith(f"_{moment['name']}") for collection in target.users_collection)
+    return not target.hide_render and target.visible_get()
+
+
 def write(request: dict[str, Any]) -> dict[str, Any]:
     absent = show(request["moment"])
     if absent:
@@ -104,7 +111,7 @@ def write(request: dict[str, Any]) -> dict[str, Any]:
     arrays: dict[str, Any] = {}
     count = 0
     for target in bpy.data.objects:
-        if target.type == "MESH" and not target.hide_render and target.visible_get():
+        if target.type == "MESH" and is_shown(target, request["moment"]):
             arrays |= {f"{name}{count}": array for name, array in arrays_of(target.evaluated_get(graph)).items()}
             count += 1
     joints = []

@@ -2,7 +2,7 @@
 //
 //     node browser.mjs WEB    the folder crates/web, with pkg and node_modules
 //
-// Reads requests from standard input, one JSON object a line, and answers each with one line: `{ path, level }` opens a file, and `{ moment, output }`
+// Reads requests from standard input, one JSON object a line, and answers each with one line: `{ path }` opens a file, and `{ moment, output }`
 // writes the vertices at a moment to a file: numbers of 64 bits, which the answer describes.
 import { openSync, readFileSync, writeSync, closeSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -34,12 +34,12 @@ globalThis.document = {
 let object = null;
 let mixer = null;
 
-async function open({ path, level }) {
+async function open({ path }) {
     object?.dispose();
     object = mixer = null;
     images = [];
     const folder = pathToFileURL(`${dirname(path)}/`).href;
-    object = await MeshmapObject.open(readFileSync(path), { textures: folder, ...(level ? { level } : {}) });
+    object = await MeshmapObject.open(readFileSync(path), { textures: folder });
     const names = [];
     object.traverse(({ userData }) => names.push(userData.meshmap?.material ?? ''));
     const start = decodeURIComponent(new URL(folder).pathname);
@@ -52,10 +52,11 @@ async function open({ path, level }) {
 }
 
 /** Shows a moment. Returns the reason if the object does not have it. */
-async function show({ kind, clip, frame, seconds }) {
+async function show({ kind, clip, frame, seconds, name }) {
     mixer?.stopAllAction();
     mixer = null;
     if (kind === 'snapshot' || kind === 'between') await object.setSnapshot(frame);
+    if (kind === 'level') await object.setLevel(name === 'all' ? 0 : name);
     if (kind !== 'clip') return '';
     const animation = object.animations[clip];
     if (!animation) return `${object.animations.length} animations: ${object.errors.map(({ message }) => message).join('; ')}`;

@@ -47,15 +47,12 @@ class BrowserDoor:
     # Some attributes are 16-bit integers, and matrices of three.js are products of floats.
     bounds = Bounds()
 
-    def __init__(self, path: Path, folder: Path, options: tuple[str, ...] = ()) -> None:
-        request = {"path": str(path.resolve())}
-        if options:
-            request["level"] = options[1]
+    def __init__(self, path: Path, folder: Path) -> None:
         self.output = folder / "browser"
-        self.info = Worker.ask(request)
+        self.info = Worker.ask({"path": str(path.resolve())})
 
     def names(self) -> set[str]:
-        return set(self.info["names"])
+        return set(self.info["names"]) | {Path(name).name for name in self.info["names"]}
 
     def at(self, moment: Moment) -> Corners:
         answer = Worker.ask({"moment": moment._asdict(), "output": str(self.output)})

@@ -28,4 +28,6 @@ def options_of(moment: Moment) -> tuple[str, ...]:
         if not moment.is_named:
             raise Absent("a clip whose name is not its own")
         return ("--anim", moment.name, "--frame", f"{moment.frame:g}")
+    if moment.kind == "level":
+        return ("--lod", moment.name.removesuffix("_lod"))
     return ()

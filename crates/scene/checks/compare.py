@@ -29,11 +29,11 @@ class Difference:
 
 @dataclass
 class Match:
-    """Triangles of column zero, and the triangles of a door that lie there, with their first corners."""
+    """Triangles of column zero, and the triangles of a door that lie there, with the order of their corners."""
 
     expected: Array
     found: Array
-    rotation: Array
+    orders: Array
     missing: int
     added: int
 
@@ -45,9 +45,19 @@ class Match:
         for name in ("positions", "normals", "colors", "texcoords"):
             array = getattr(chosen, name)
             if array is not None and array.shape[1] == 3:
-                places = (np.arange(3) + self.rotation[:, None]) % 3
-                setattr(chosen, name, np.take_along_axis(array, places[..., None], axis=1))
+                setattr(chosen, name, np.take_along_axis(array, ORDERS[self.orders][..., None], axis=1))
         return chosen
+
+    @property
+    def turned(self) -> int:
+        """The number of triangles that run the other way around."""
+        return int((self.orders >= 3).sum())
+
+
+# The orders in which a triangle can have its corners; from the fourth on, its back is its front.
+ORDERS = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0], [1, 0, 2], [0, 2, 1]])
+# What an order has to be better by, to be taken for one that turns a triangle around.
+TURNING = 1e-5
 
 
 def size_of(corners: Corners) -> float:
@@ -61,8 +71,10 @@ def size_of(corners: Corners) -> float:
 
 
 def distances(expected: Array, found: Array) -> Array:
-    """The largest distance between the corners of triangles, for each choice of the first corner: [choices, triangles]."""
-    return np.stack([distance(expected, np.roll(found, -choice, axis=1)) for choice in range(expected.shape[1])])
+    """The largest distance between the corners of triangles, for each order of the corners: [orders, triangles]."""
+    if expected.shape[1] == 1:
+        return distance(expected, found)[None]
+    return np.stack([distance(expected, found[:, order]) + (TURNING if at >= 3 else 0.0) for at, order in enumerate(ORDERS)])
 
 
 def distance(expected: Array, found: Array) -> Array:
@@ -83,18 +95,24 @@ def are_thin(corners: Corners, tolerance: float) -> Array:
     return np.asarray(edges.min(axis=1) <= tolerance)
 
 
-def features(corners: Corners, size: float) -> Array:
-    """Numbers by which triangles at one place are told apart: positions in sizes, then everything else, with little weight."""
-    columns = [corners.positions / size]
-    for array in (corners.normals, corners.colors, corners.texcoords):
-        if array is not None:
-            columns.append(array * 1e-3)
-    return np.concatenate(columns, axis=2)
+def features(expected: Corners, found: Corners, size: float) -> tuple[Array, Array]:
+    """Numbers by which corners at one place are told apart: positions in sizes, then all that both have, with little weight."""
+    columns = [[corners.positions / size] for corners in (expected, found)]
+    for name in ("normals", "colors", "texcoords"):
+        arrays = [getattr(corners, name) for corners in (expected, found)]
+        if all(array is not None for array in arrays):
+            width = min(array.shape[2] for array in arrays)
+            for column, array in zip(columns, arrays):
+                column.append(array[..., :width] * 1e-3)
+    wanted, shown = (np.concatenate(column, axis=2) for column in columns)
+    return wanted, shown
 
 
 def match(expected: Corners, found: Corners, tolerance: float) -> Match:
     """Finds the triangle of the door for each triangle of column zero. Most doors keep the order; some leave out triangles that nobody sees."""
     size = size_of(expected)
+    if not len(expected) and not len(found):
+        return Match(np.zeros(0, int), np.zeros(0, int), np.zeros(0, int), 0, 0)
     everything = np.arange(len(expected)), np.arange(len(found))
     visible = tuple(np.flatnonzero(~are_thin(corners, 0.0)) for corners in (expected, found))
     for left, right in (everything, visible):
@@ -102,14 +120,14 @@ def match(expected: Corners, found: Corners, tolerance: float) -> Match:
             continue
         a, b = expected.select(left), found.select(right)
         apart = distances(a.positions, b.positions) / size
-        if apart.size == 0 or float(apart.min(axis=0).max()) <= tolerance:
-            return Match(left, right, best_rotation(a, b, size), 0, 0)
+        if apart.size == 0 or float(apart.min(axis=0).max()) <= tolerance + TURNING:
+            return Match(left, right, best_orders(a, b, size), 0, 0)
     return match_by_place(expected, found, size, tolerance)
 
 
-def best_rotation(expected: Corners, found: Corners, size: float) -> Array:
-    """The first corner of each triangle of the door."""
-    return np.asarray(distances(*comparable_features(expected, found, size)).argmin(axis=0))
+def best_orders(expected: Corners, found: Corners, size: float) -> Array:
+    """The order of corners of each triangle of the door."""
+    return np.asarray(distances(*features(expected, found, size)).argmin(axis=0))
 
 
 def match_by_place(expected: Corners, found: Corners, size: float, tolerance: float) -> Match:
@@ -128,10 +146,10 @@ def match_by_place(expected: Corners, found: Corners, size: float, tolerance: fl
         if not len(left) or not len(right):
             break
     chosen, partners = (np.concatenate(rows) for rows in zip(*pairs))
-    rotation = best_rotation(expected.select(chosen), found.select(partners), size)
+    orders = best_orders(expected.select(chosen), found.select(partners), size)
     missing = int((~are_thin(expected.select(left), size * tolerance)).sum())
     added = int((~are_thin(found.select(right), size * tolerance)).sum())
-    return Match(chosen, partners, rotation, missing, added)
+    return Match(chosen, partners, orders, missing, added)
 
 
 def pair_equal_cells(
@@ -150,7 +168,7 @@ def pair_equal_cells(
     by_cell: dict[int, list[int]] = {}
     for row in np.flatnonzero(~alone[right]).tolist():
         by_cell.setdefault(int(right[row]), []).append(row)
-    left_features, right_features = comparable_features(expected, found, size)
+    left_features, right_features = features(expected, found, size)
     for row in np.flatnonzero(~alone[left]).tolist():
         candidates = by_cell.get(int(left[row]), [])[:64]
         if not candidates:
@@ -163,11 +181,6 @@ def pair_equal_cells(
             by_cell[int(left[row])].remove(candidates[choice])
     rows = np.array(pairs, dtype=int).reshape(-1, 2)
     return rows[:, 0], rows[:, 1]
-
-
-def comparable_features(expected: Corners, found: Corners, size: float) -> tuple[Array, Array]:
-    a, b = features(expected, size), features(found, size)
-    return (a, b) if a.shape[2] == b.shape[2] else (a[..., :3], b[..., :3])
 
 
 def text(row: Array) -> str:
@@ -205,13 +218,14 @@ class Result:
     differences: list[Difference]
 
 
-def compare(expected: Corners, found: Corners, pairs: Match, bounds: Bounds) -> Result:
-    """Compares two states by the pairs of triangles that were found at rest."""
+def compare(expected: Corners, found: Corners, pairs: Match, bounds: Bounds, size: float) -> Result:
+    """Compares two states by the pairs of triangles that were found at rest. Distances are relative to a size."""
     differences = []
     if pairs.missing or pairs.added:
         kind = "points" if expected.are_points() else "triangles"
         differences.append(Difference(kind, f"{len(expected)} {kind}", f"{pairs.missing} missing, {pairs.added} others"))
-    size = size_of(expected)
+    if pairs.turned:
+        differences.append(Difference("winding", f"{len(expected)} triangles", f"{pairs.turned} run the other way around"))
     expected, found = pairs.of_expected(expected), pairs.of_found(found)
     worst = 0.0
     for what, bound, scale in (

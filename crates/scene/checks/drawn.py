@@ -10,13 +10,13 @@ Array = NDArray[Any]
 
 
 class Moment(NamedTuple):
-    """A state of a file: at rest, a frame of a clip, a snapshot, or a place between two snapshots."""
+    """A state of a file: at rest, a frame of a clip, a snapshot, a place between two snapshots, or another level of detail."""
 
     kind: str
     clip: int = 0
     frame: float = 0.0
     seconds: float = 0.0
-    # The name of the clip, and whether it is the first of this name.
+    # The name of the clip, and whether it is the first of this name; or the name of the level.
     name: str = ""
     is_named: bool = False
 
@@ -25,6 +25,10 @@ class Moment(NamedTuple):
             return "rest"
         if self.kind == "clip":
             return f"frame {self.frame:g} of clip {self.clip}"
+        if self.kind == "names":
+            return "names"
+        if self.kind == "level":
+            return self.name
         return f"snapshot {self.frame:g}"
 
 
@@ -68,8 +72,8 @@ class Door(Protocol):
         """The corners at a moment. Raises `Absent` if the door does not have it."""
         ...
 
-    def names(self) -> set[str]:
-        """The names of materials and of images."""
+    def names(self) -> set[str] | None:
+        """The names of materials, and the file names of images; None if the door has none."""
         ...
 
 

@@ -16,7 +16,7 @@ class Known:
     reason: str
     doors: str
     files: str = "*"
-    moments: str = "rest clip snapshot between levels names"
+    moments: str = "rest clip snapshot between level names"
     # The beginnings of kinds of differences: `positions`, `normals`, `colors`, `texcoords`, `triangles`, `points`, `absent`.
     what: str = ""
     # A part of what the door says.
@@ -41,7 +41,7 @@ class Known:
 EXCEPTIONS = [
     Known(
         "relative to the joints, these poses would be sheared: no target has such transforms, and a line says so",
-        doors="glb usd",
+        doors="glb usd browser blender",
         moments="clip",
         what="absent",
         when=lambda zero, moment: zero.is_sheared(moment),
@@ -88,8 +88,51 @@ EXCEPTIONS = [
     Known("dots and bones are drawn in a way of its own", doors="render", what="absent", says="dots"),
     Known("a picture of so many triangles shows little, and takes minutes in NumPy", doors="render", what="absent", says="more triangles"),
     Known(
-        "USD has normals of the stored lengths, and interpolates these",
-        doors="usd",
+        "numbers of up to 3e38, beside which the corners of most triangles are at one place, and cannot be told apart",
+        doors="glb obj ply usd browser blender",
+        files="special_numbers_*.cgeo",
+        what="normals texcoords winding triangles",
+    ),
+    Known(
+        "Blender turns normals with the surface that it deforms, not by the joints",
+        doors="blender",
+        files="*.iqm",
+        moments="clip",
+        what="normals",
+    ),
+    Known(
+        "a proxy that is played has normals that Blender computes",
+        doors="blender",
+        files="*.cgeo",
+        what="normals",
+        says="none",
+        when=lambda zero, moment: len(zero.moments) > 1,
+    ),
+    Known(
+        "bones cannot be sheared: the import reports the difference",
+        doors="blender",
+        moments="clip",
+        what="positions",
+        when=lambda zero, moment: zero.shears_bones(moment),
+    ),
+    Known(
+        "what plays a proxy moves positions and normals, and keeps the texture coordinates of the first snapshot",
+        doors="browser blender",
+        files="*.cgeo",
+        moments="snapshot between",
+        what="texcoords",
+    ),
+    Known(
+        "the sizes of a face are down to 2.8e-45, the least number that a float holds",
+        doors="browser",
+        files="ours_domains_*.slmesh",
+        what="normals",
+    ),
+    Known("white space in a name is written as `_`, because OBJ ends names there", doors="obj", moments="names", when=lambda zero, moment: any(name.split() != [name] for name in zero.names())),
+    Known("Blender cuts names after 63 bytes", doors="blender", moments="names", when=lambda zero, moment: any(len(name) > 63 for name in zero.names())),
+    Known(
+        "normals have the stored lengths, and are interpolated with these",
+        doors="usd browser",
         files="large_numbers_*.cgeo",
         moments="between",
         what="normals",

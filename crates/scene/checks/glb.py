@@ -8,9 +8,9 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from command import convert
+from command import convert, options_of
 from compare import Bounds
-from drawn import Absent, Array, Corners, Moment, joined, move, unit
+from drawn import REST, Absent, Array, Corners, Moment, joined, move, unit
 
 TYPES = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 NUMBERS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
@@ -101,6 +101,7 @@ class GlbDoor:
     bounds = Bounds(colors=0.51 / 65535)
 
     def __init__(self, path: Path, folder: Path, options: tuple[str, ...] = ()) -> None:
+        self.path, self.folder = path, folder
         # Otherwise only the first snapshot has normals.
         always = ("--morph-normals",) if path.suffix == ".cgeo" else ()
         self.glb = Glb(convert(path, folder / "out.glb", options + always))
@@ -108,7 +109,7 @@ class GlbDoor:
 
     def names(self) -> set[str]:
         names = {material.get("name", "") for material in self.json.get("materials", [])}
-        return names | {unquote(image["uri"]) for image in self.json.get("images", []) if "uri" in image}
+        return names | {Path(unquote(image["uri"])).name for image in self.json.get("images", []) if "uri" in image}
 
     def nodes_at(self, moment: Moment) -> list[dict[str, Any]]:
         """The nodes with their transforms and weights at a moment."""
@@ -127,6 +128,8 @@ class GlbDoor:
         return nodes
 
     def at(self, moment: Moment) -> Corners:
+        if moment.kind == "level":
+            return GlbDoor(self.path, self.folder, options_of(moment)).at(REST)
         nodes = self.nodes_at(moment)
         world: dict[int, Array] = {}
         order = list(self.json["scenes"][self.json.get("scene", 0)]["nodes"])

@@ -15,17 +15,18 @@ class ObjDoor:
 
     bounds = Bounds()
 
-    def __init__(self, path: Path, folder: Path, options: tuple[str, ...] = ()) -> None:
-        self.path, self.output, self.options = path, folder / "out.obj", options
+    def __init__(self, path: Path, folder: Path) -> None:
+        self.path, self.output = path, folder / "out.obj"
         self.rest = self.at(REST)
         materials = self.output.with_suffix(".mtl").read_text()
-        self.materials = set(re.findall(r"^(?:newmtl|map_Kd) (.*)$", materials, re.MULTILINE))
+        self.materials = set(re.findall(r"^newmtl (.*)$", materials, re.MULTILINE))
+        self.materials |= {Path(image).name for image in re.findall(r"^map_Kd (.*)$", materials, re.MULTILINE)}
 
     def names(self) -> set[str]:
         return self.materials
 
     def at(self, moment: Moment) -> Corners:
-        return read(convert(self.path, self.output, self.options + options_of(moment)))
+        return read(convert(self.path, self.output, options_of(moment)))
 
 
 def read(path: Path) -> Corners:

@@ -17,15 +17,15 @@ class PlyDoor:
     # Colours are bytes in sRGB, whose linear light is at most this far from the exact one.
     bounds = Bounds(colors=0.0045)
 
-    def __init__(self, path: Path, folder: Path, options: tuple[str, ...] = ()) -> None:
-        self.path, self.output, self.options = path, folder / "out.ply", options
+    def __init__(self, path: Path, folder: Path) -> None:
+        self.path, self.output = path, folder / "out.ply"
         self.at(REST)
 
-    def names(self) -> set[str]:
-        return set()
+    def names(self) -> None:
+        return None
 
     def at(self, moment: Moment) -> Corners:
-        return read(convert(self.path, self.output, self.options + options_of(moment)))
+        return read(convert(self.path, self.output, options_of(moment)))
 
 
 def read(path: Path) -> Corners:

@@ -36,11 +36,11 @@ MOST_TRIANGLES = 200_000
 class RenderDoor:
     """Pictures of a file."""
 
-    def __init__(self, path: Path, folder: Path, options: tuple[str, ...] = ()) -> None:
+    def __init__(self, path: Path, folder: Path) -> None:
         self.path = path
 
-    def names(self) -> set[str]:
-        return set()
+    def names(self) -> None:
+        return None
 
     def picture(self, moment: Moment) -> Array:
         options: dict[str, object] = {}
@@ -50,6 +50,8 @@ class RenderDoor:
             options = {"anim": moment.name, "frame": int(moment.frame)}
         elif moment.kind == "snapshot":
             options = {"snapshot": int(moment.frame)}
+        elif moment.kind == "level":
+            options = {"lod": moment.name.removesuffix("_lod")}
         elif moment.kind == "between":
             raise Absent("one snapshot")
         try:
@@ -99,7 +101,8 @@ def seen(points: Array) -> tuple[Array, Array]:
     distance = (away - z) / radius
     across = SIZE / 2 + focal * (x - (right - left) / 2) / radius / distance
     down = SIZE / 2 - focal * (y - (top - bottom) / 2) / radius / distance
-    places = np.stack([across, down], axis=1)
+    # Places on the picture are multiples of the 256th part of a pixel.
+    places = np.round(np.stack([across, down], axis=1) * 256) / 256
     return places.reshape(*points.shape[:2], 2), (1 / distance).reshape(points.shape[:2])
 
 

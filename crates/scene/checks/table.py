@@ -46,8 +46,9 @@ class Table:
     doors: list[str]
     cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
-    differences: int = 0
+    differences: list[Difference] = field(default_factory=list)
     seconds: Counter[str] = field(default_factory=Counter)
+    is_quiet: bool = False
 
     def cell(self, zero: Zero, door: str) -> Cell:
         return self.cells.setdefault((str(zero.stored.path), door), Cell())
@@ -60,7 +61,9 @@ class Table:
             self.reasons[door, why] += 1
             return
         self.cell(zero, door).differ += 1
-        self.differences += 1
+        self.differences.append(difference)
+        if self.is_quiet:
+            return
         amount = "" if difference.amount == float("inf") else f", {difference.amount:.2g} apart"
         print(
             f"DIFFERS {zero.stored.path}: {door}: {moment}: {difference.what}: expected {difference.expected}, "
@@ -74,13 +77,13 @@ def check_file(table: Table, path: Path) -> None:
         zero = column_zero(path)
     except Exception as error:
         print(f"DIFFERS {path}: column zero: {type(error).__name__}: {error}")
-        table.differences += 1
+        table.differences.append(Difference("column zero", "", str(error)))
         return
     shown = {moment: zero.at(moment) for moment in zero.moments}
     for name in table.doors:
         begin = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            check_door(table, zero, shown, name, Path(folder))
+            check_door(table, zero, shown, name, Path(folder), opener(name))
         table.seconds[name] += time.monotonic() - begin
 
 
@@ -88,11 +91,12 @@ def opener(name: str) -> Any:
     return getattr(importlib.import_module(name), f"{name.capitalize()}Door")
 
 
-def check_door(table: Table, zero: Zero, shown: dict[Moment, Corners], name: str, folder: Path) -> None:
+def check_door(table: Table, zero: Zero, shown: dict[Moment, Corners], name: str, folder: Path, opens: Any) -> None:
+    """Compares what a door shows at all moments. `opens` makes the door of a path and a folder for its outputs."""
     cell = table.cell(zero, name)
     rest = zero.moments[0]
     try:
-        door: Door = opener(name)(zero.stored.path, folder)
+        door: Door = opens(zero.stored.path, folder)
     except Absent as error:
         if len(shown[rest]) == 0:
             # There is nothing to show.
@@ -100,6 +104,7 @@ def check_door(table: Table, zero: Zero, shown: dict[Moment, Corners], name: str
         else:
             table.report(zero, name, rest, Difference("absent", f"{len(shown[rest])} triangles or points", str(error)))
         return
+    check_names(table, zero, name, door)
     pairs: Match | None = None
     for moment, expected in shown.items():
         if not len(expected) and isinstance(door, Pictures):
@@ -122,7 +127,21 @@ def check_door(table: Table, zero: Zero, shown: dict[Moment, Corners], name: str
             kinds = [f"{len(each)} {'points' if each.are_points() else 'triangles'}" for each in (expected, found)]
             table.report(zero, name, moment, Difference("triangles", *kinds))
             continue
-        compare_moment(table, zero, name, moment, compare(expected, found, pairs, bounds_of(door)))
+        # Differences from the first snapshot are rounded in its size.
+        size = max(size_of(expected), size_of(shown[rest]))
+        compare_moment(table, zero, name, moment, compare(expected, found, pairs, bounds_of(door), size))
+
+
+def check_names(table: Table, zero: Zero, name: str, door: Door) -> None:
+    """Checks that a door has the names of all materials and images."""
+    names, shown = zero.names(), door.names()
+    if not names or shown is None:
+        return
+    missing = sorted(names - shown)
+    if missing:
+        table.report(zero, name, Moment("names"), Difference("names", str(missing[:3]), str(sorted(shown)[:3])))
+    else:
+        table.cell(zero, name).agree += 1
 
 
 def bounds_of(door: Door) -> Bounds:
@@ -137,9 +156,9 @@ def pairs_of(expected: Corners, found: Corners, door: Door) -> Match | None:
 
 def compare_moment(table: Table, zero: Zero, name: str, moment: Moment, result: Any) -> None:
     cell = table.cell(zero, name)
-    cell.largest = max(cell.largest, result.worst)
     if not result.differences:
         cell.agree += 1
+        cell.largest = max(cell.largest, result.worst)
     for difference in result.differences:
         table.report(zero, name, moment, difference)
 

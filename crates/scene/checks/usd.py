@@ -39,7 +39,7 @@ class UsdDoor:
             if prim.IsA(UsdShade.Shader):
                 file = UsdShade.Shader(prim).GetInput("file")
                 if file:
-                    names.add(file.Get().path)
+                    names.add(Path(file.Get().path).name)
         return names
 
     def code(self, moment: Moment) -> Usd.TimeCode:
@@ -51,7 +51,7 @@ class UsdDoor:
         return Usd.TimeCode(near if abs(code - near) < 1e-4 * max(1.0, abs(code)) else code)
 
     def at(self, moment: Moment) -> Corners:
-        if moment.kind == "clip" and not self.skeletons:
+        if moment.kind == "level" or (moment.kind == "clip" and not self.skeletons):
             # Skins are not written: a file has one frame.
             return UsdDoor(self.path, self.folder, self.options + options_of(moment)).at(REST)
         code = self.code(moment)

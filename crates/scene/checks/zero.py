@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from drawn import REST, Absent, Array, Corners, Moment, joined, move, move_normals, unit
-from stored import IqmTables, Stored, cgeo_properties, read
+from drawn import REST, Array, Corners, Moment, joined, move, move_normals, unit
+from stored import IqmTables, cgeo_properties, read
 
 # The frames or snapshots per second of a file that stores no rate.
 USUAL_RATE = 24.0
@@ -84,9 +84,10 @@ class Zero:
     def parts(self, moment: Moment) -> list[Part]:
         raise NotImplementedError
 
-    def turned(self) -> bool:
+    def turned(self, moment: Moment) -> bool:
         """True if the order of corners is reversed, so that fronts are counter-clockwise."""
-        for part in self.parts(REST):
+        # A level is looked at by itself; a snapshot is a state of one object.
+        for part in self.parts(moment if moment.kind == "level" else REST):
             sign = side_of_normals(part.stored or part)
             if sign:
                 return sign < 0
@@ -96,7 +97,7 @@ class Zero:
         if moment.kind == "between":
             return self.between(moment)
         parts = self.parts(moment)
-        reverse = self.turned()
+        reverse = self.turned(moment)
         shown = [self.corners_of(part, reverse) for part in parts]
         if all(is_degenerate(part.corners).all() for part in parts):
             shown = [self.points_of(part) for part in parts]
@@ -119,6 +120,9 @@ class Zero:
         return True
 
     def is_sheared(self, moment: Moment) -> bool:
+        return False
+
+    def shears_bones(self, moment: Moment) -> bool:
         return False
 
     def turns_alone(self, moment: Moment) -> bool:
@@ -158,7 +162,12 @@ class Zero:
                 corners.texcoords[..., 1] = 1 - corners.texcoords[..., 1]
 
     def names(self) -> set[str]:
-        return {name for part in self.parts(REST) for name in part.names if name}
+        """The names of materials, and of images beside the file."""
+        names = {name for part in self.parts(REST) for name in part.names if name and len(part.corners)}
+        # A name without an ending may be the one of a PNG.
+        paths = [path for name in names for path in (Path(name).name, Path(name).name + ".png")]
+        beside = {path.name for path in self.stored.path.parent.iterdir()}
+        return names | beside.intersection(paths)
 
 
 def is_degenerate(corners: Array) -> Array:
@@ -272,11 +281,11 @@ class SlMesh(Zero):
 
     LEVELS = ("high_lod", "medium_lod", "low_lod", "lowest_lod")
 
-    def __init__(self, path: Path, level: str | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.levels = [name for name in self.LEVELS if self.faces_of(name)]
-        chosen = level or next(iter(self.levels), None)
-        self.list = [self.part_of(f"{chosen}.faces[{face}]") for face in self.faces_of(chosen)] if chosen else []
+        if len(self.levels) > 1:
+            self.moments = [REST, *(Moment("level", name=name) for name in [*self.levels, "all"])]
 
     def faces_of(self, level: str) -> list[int]:
         start = f"{level}.faces["
@@ -297,11 +306,14 @@ class SlMesh(Zero):
             part.positions = move(part.positions.astype(float), matrix)
             if part.normals is not None:
                 part.normals = move_normals(part.normals.astype(float), matrix)
-        part.names = [f"face_{face[face.index('[') + 1 : -1]}"]
         return part
 
     def parts(self, moment: Moment) -> list[Part]:
-        return self.list
+        if not self.levels:
+            return []
+        # Of all levels, the finest is shown.
+        level = moment.name if moment.name in self.levels else self.levels[0]
+        return [self.part_of(f"{level}.faces[{face}]") for face in self.faces_of(level)]
 
 
 class CGeo(Zero):
@@ -468,10 +480,14 @@ class Iqm(Zero):
         places = self.places_at(moment)
         for joint, parent in enumerate(self.tables.joint_parents):
             local = (np.linalg.pinv(places[parent]) if parent >= 0 else np.eye(4)) @ places[joint]
-            axes = local[:3, :3] / np.linalg.norm(local[:3, :3], axis=0).clip(1e-30)
-            if np.abs(axes.T @ axes - np.eye(3)).max() > 1e-5:
+            if is_sheared(local):
                 return True
         return False
+
+    def shears_bones(self, moment: Moment) -> bool:
+        """True if what a joint does to its vertices, or its place, is no translation, rotation and scale."""
+        places = self.places_at(moment)
+        return any(is_sheared(matrix) for matrix in [*places, *(places @ np.linalg.inv(self.rest_joints))])
 
     def at(self, moment: Moment) -> Corners:
         if not self.is_joints:
@@ -502,6 +518,11 @@ def matrices(poses: Array) -> Array:
     out[:, :3, 3] = translate
     out[:, 3, 3] = 1
     return out
+
+
+def is_sheared(matrix: Array) -> bool:
+    axes = matrix[:3, :3] / np.linalg.norm(matrix[:3, :3], axis=0).clip(1e-30)
+    return bool(np.abs(axes.T @ axes - np.eye(3)).max() > 1e-5)
 
 
 def in_model_space(relative: Array, parents: list[int]) -> Array:
@@ -536,6 +557,3 @@ ZEROS: dict[str, Any] = {".ctm": OpenCtm, ".tmf": Tmf, ".slmesh": SlMesh, ".cgeo
 def column_zero(path: Path) -> Zero:
     zero: Zero = ZEROS[path.suffix](path)
     return zero
-
-
-__all__ = ["Absent", "Stored", "Zero", "column_zero"]

@@ -288,6 +288,22 @@ impl Scene {
         &self.shapes
     }
 
+    /// The index of the stored position of each vertex of [`Shape::view`] of a shape that stands still, by its index in
+    /// [`shapes`](Self::shapes); `None` if each vertex has its own. A format with separate indices for positions, normals and texture
+    /// coordinates has more vertices than positions: programs that edit meshes join these vertices.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of reading.
+    pub fn position_sources(&self, shape: usize) -> Result<Option<Vec<u32>>> {
+        match (self.shapes.get(shape), &self.file) {
+            (Some(shape), MeshFile::Tmf(document)) => {
+                tmf::position_sources(document, &shape.address())
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// `true` if the vertices of all shapes are points: no triangle is drawn.
     #[must_use]
     pub fn are_points(&self) -> bool {

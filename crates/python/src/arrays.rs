@@ -60,7 +60,7 @@ pub(crate) struct Decoded {
     colors: Vec<(u32, Vec<[f32; 4]>)>,
     joints: Option<Vec<[u16; 4]>>,
     weights: Vec<[f32; 4]>,
-    resting: u64,
+    influence_counts: Vec<(&'static str, u64)>,
     material_ids: Option<Vec<u32>>,
     others: Vec<(String, Attribute)>,
     corners: Vec<(String, Vec<[u32; 3]>)>,
@@ -118,7 +118,14 @@ impl Decoded {
         {
             self.joints = Some(influences.joints);
             self.weights = influences.weights;
-            self.resting = influences.resting;
+            self.influence_counts = vec![
+                ("resting", influences.resting),
+                ("scaled", influences.scaled),
+                ("not_finite", influences.not_finite),
+                ("beyond", influences.beyond),
+                ("clamped", influences.clamped),
+                ("dropped", influences.dropped),
+            ];
         }
         if !whole.scene.are_points() {
             self.triangles = triangles_of(view.indices());
@@ -277,6 +284,10 @@ impl Decoded {
         for (name, attribute) in self.others {
             others.set_item(name, mesh::numbers(py, handle, attribute)?)?;
         }
+        let influence_counts = PyDict::new(py);
+        for (name, count) in self.influence_counts {
+            influence_counts.set_item(name, count)?;
+        }
         let corners = PyDict::new(py);
         for (name, list) in self.corners {
             corners.set_item(name, buffer::of_array(py, Array::from_vec(list))?)?;
@@ -292,7 +303,7 @@ impl Decoded {
             colors: colors.unbind(),
             joints: buffer::of_optional(py, self.joints.map(Array::from_vec))?,
             weights: buffer::of_optional(py, have_weights.then_some(weights))?,
-            resting: self.resting,
+            influence_counts: influence_counts.unbind(),
             material_ids: buffer::of_optional(py, self.material_ids.map(Array::from_vec))?,
             others: others.unbind(),
             corners: corners.unbind(),
@@ -347,8 +358,8 @@ pub struct Arrays {
     joints: Option<Py<PyAny>>,
     /// The shares of these joints, `float32 [vertices, 4]`, which have the sum 1.
     weights: Option<Py<PyAny>>,
-    /// The number of vertices that no joint moves.
-    resting: u64,
+    /// The number of vertices that no joint moves (`resting`), and counts of changed weights as in `Mesh.influences`; empty without joints.
+    influence_counts: Py<PyDict>,
     /// The number of the material of each triangle, `uint32 [triangles]`; None if triangles have none.
     material_ids: Option<Py<PyAny>>,
     /// Other attributes as in `Mesh`, `[vertices, components]`, by their names.

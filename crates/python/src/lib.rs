@@ -217,6 +217,7 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tmf::TmfFile>()?;
     module.add_class::<tmf::Stored>()?;
     module.add_class::<scene::PyScene>()?;
+    module.add_class::<scene::Fact>()?;
     module.add_class::<shape::PyShape>()?;
     module.add_class::<arrays::Arrays>()?;
     module.add_class::<shape::Material>()?;

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::again::Reduced;
+use crate::again::{Reduced, value};
 use crate::buffer;
 use crate::export::file_of;
 use crate::mesh::Mesh;
@@ -63,13 +63,14 @@ fn axis_of(name: &str) -> PyResult<Axis> {
 ///     up: The axis that points up in the file, instead of the axis of the format.
 ///     unit_millimeters: Millimetres per unit of the file, instead of the unit that it stores.
 ///     drop_degenerate: Does not draw triangles with two equal corners: vertices of nothing but these are points.
+///     skip_unreadable: Leaves out meshes that cannot be read, which `unreadable` lists. Otherwise the first of them is raised.
 ///
 /// Raises:
 ///     Error: The file cannot be read, or a part that was asked for is not there or does not fit.
 #[pyfunction]
 #[pyo3(signature = (
     source, /, *, meshes=None, lod="finest", snapshots=None, frame=None, anim=None, animations=None, up=None,
-    unit_millimeters=None, drop_degenerate=false
+    unit_millimeters=None, drop_degenerate=false, skip_unreadable=false
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -87,6 +88,7 @@ pub(crate) fn scene(
     up: Option<&str>,
     unit_millimeters: Option<f64>,
     drop_degenerate: bool,
+    skip_unreadable: bool,
 ) -> PyResult<PyScene> {
     let given = PyDict::new(py);
     given.set_item("meshes", &meshes)?;
@@ -98,6 +100,7 @@ pub(crate) fn scene(
     given.set_item("up", up)?;
     given.set_item("unit_millimeters", unit_millimeters)?;
     given.set_item("drop_degenerate", drop_degenerate)?;
+    given.set_item("skip_unreadable", skip_unreadable)?;
 
     let mut options = SceneOptions::default();
     for mesh in meshes.unwrap_or_default() {
@@ -113,6 +116,7 @@ pub(crate) fn scene(
     options.up = up.map(axis_of).transpose()?;
     options.unit_millimeters = unit_millimeters;
     options.drops_degenerate = drop_degenerate;
+    options.skips_unreadable = skip_unreadable;
     let mut others = Vec::new();
     for animation in animations.unwrap_or_default() {
         let (file, handle, name, _) = file_of(py, &animation)?;
@@ -127,6 +131,19 @@ pub(crate) fn scene(
     let scene = Held::new(py, handle, &file, arguments)?;
     let options = given.unbind();
     Ok(PyScene { scene, options })
+}
+
+value! {
+    /// A kind of data that a file has.
+    pub struct Fact as "Fact" {
+        /// The kind, such as `tangents`.
+        kind: String,
+        /// The number of items.
+        count: u64,
+        /// The first items by their addresses or names.
+        first: Vec<String>,
+    }
+    fn repr(this) { format!("<meshmap.Fact {}: {}>", this.kind, this.count) }
 }
 
 /// The scene of a mesh, for the loaders of other packages.
@@ -248,6 +265,27 @@ impl PyScene {
             .iter()
             .map(Remark::to_string)
             .collect())
+    }
+
+    /// The errors of meshes that cannot be read, with `skip_unreadable`.
+    #[getter]
+    fn unreadable(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let whole = self.scene.get(py)?;
+        let errors = whole.scene.unreadable().iter();
+        Ok(errors.map(|error| format!("{error:#}")).collect())
+    }
+
+    /// The data of the file that somebody could miss in what is made of the scene: kind, count and the names of the first items of each.
+    ///
+    /// It covers the parts that were asked for; other parts are counted as a whole.
+    fn facts(&self, py: Python<'_>) -> PyResult<Vec<Fact>> {
+        let facts = self.scene.run(py, |whole| Ok(whole.scene.facts()))?;
+        let fact = |fact: meshmap_scene::Fact| Fact {
+            kind: fact.kind.name().to_owned(),
+            count: fact.count,
+            first: fact.first,
+        };
+        Ok(facts.into_iter().map(fact).collect())
     }
 
     /// Joints and animations that cannot be used as they are stored, a line each.

@@ -67,6 +67,7 @@ __all__ = [
     "Event",
     "FORMATS",
     "Face",
+    "Fact",
     "File",
     "Finding",
     "Group",
@@ -334,6 +335,7 @@ def scene(
     up: _Axis | None = None,
     unit_millimeters: float | None = None,
     drop_degenerate: bool = False,
+    skip_unreadable: bool = False,
 ) -> Scene:
     """Makes the scene of a file: shapes, materials, a skeleton and its animations, with what their numbers mean.
 
@@ -350,6 +352,7 @@ def scene(
         up: The axis that points up in the file, instead of the axis of the format.
         unit_millimeters: Millimetres per unit of the file, instead of the unit that it stores.
         drop_degenerate: Does not draw triangles with two equal corners: vertices of nothing but these are points.
+        skip_unreadable: Leaves out meshes that cannot be read, which `unreadable` lists. Otherwise the first of them is raised.
 
     Raises:
         Error: The file cannot be read, or a part that was asked for is not there or does not fit.
@@ -1498,6 +1501,14 @@ class Scene:
     def remarks(self) -> list[str]:
         """Parts of shapes that cannot be used as they are stored, a line each."""
     @property
+    def unreadable(self) -> list[str]:
+        """The errors of meshes that cannot be read, with `skip_unreadable`."""
+    def facts(self) -> list[Fact]:
+        """The data of the file that somebody could miss in what is made of the scene: kind, count and the names of the first items of each.
+
+        It covers the parts that were asked for; other parts are counted as a whole.
+        """
+    @property
     def joint_remarks(self) -> list[str]:
         """Joints and animations that cannot be used as they are stored, a line each."""
     def __reduce__(self) -> tuple[Any, ...]: ...
@@ -1592,8 +1603,8 @@ class Arrays:
     def weights(self) -> _Floats | None:
         """The shares of these joints, `float32 [vertices, 4]`, which have the sum 1."""
     @property
-    def resting(self) -> int:
-        """The number of vertices that no joint moves."""
+    def influence_counts(self) -> dict[str, int]:
+        """The number of vertices that no joint moves (`resting`), and counts of changed weights as in `Mesh.influences`; empty without joints."""
     @property
     def material_ids(self) -> NDArray[np.uint32] | None:
         """The number of the material of each triangle, `uint32 [triangles]`; None if triangles have none."""
@@ -1674,3 +1685,18 @@ class Clip:
         """
     def samples(self, start: int = 0, stop: int | None = None) -> NDArray[np.float64]:
         """The samples of the frames `start` up to `stop`, by default all, in one call: `float64 [frames, joints, 4, 4]`."""
+
+@final
+class Fact:
+    """A kind of data that a file has."""
+    def __new__(cls, kind: str, count: int, first: list[str]) -> Self: ...
+    @property
+    def kind(self) -> str:
+        """The kind, such as `tangents`."""
+    @property
+    def count(self) -> int:
+        """The number of items."""
+    @property
+    def first(self) -> list[str]:
+        """The first items by their addresses or names."""
+    def __reduce__(self) -> tuple[Any, ...]: ...

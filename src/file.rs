@@ -10,7 +10,7 @@ use crate::formats::{cgeo, iqm, openctm, slmesh, tmf};
 use crate::limits::{Limits, job};
 use crate::mesh::{Bounds, Entries, MeshCounts, MeshEntry, MeshView, Role};
 use crate::num::as_u64;
-use crate::options::Options;
+use crate::options::{Options, left_out};
 use crate::report::{Address, Cause, Error, ErrorKind, Finding, Item, Result, Rule, Segment};
 
 /// A file of any of the formats.
@@ -87,11 +87,22 @@ impl MeshFile {
         let format = Format::detect(source)?;
         let source = source.clone();
         match format {
-            Format::CGeo => cgeo::Proxy::from_source(source, options).map(Self::CGeo),
-            Format::SlMesh => slmesh::Asset::from_source(source, options).map(Self::SlMesh),
-            Format::Iqm => iqm::Model::from_source(source, options).map(Self::Iqm),
-            Format::OpenCtm => openctm::Container::from_source(source, options).map(Self::OpenCtm),
-            Format::Tmf => tmf::Document::from_source(source, options).map(Self::Tmf),
+            Format::CGeo if !cfg!(meshmap_without = "cgeo") => {
+                cgeo::Proxy::from_source(source, options).map(Self::CGeo)
+            }
+            Format::SlMesh if !cfg!(meshmap_without = "slmesh") => {
+                slmesh::Asset::from_source(source, options).map(Self::SlMesh)
+            }
+            Format::Iqm if !cfg!(meshmap_without = "iqm") => {
+                iqm::Model::from_source(source, options).map(Self::Iqm)
+            }
+            Format::OpenCtm if !cfg!(meshmap_without = "openctm") => {
+                openctm::Container::from_source(source, options).map(Self::OpenCtm)
+            }
+            Format::Tmf if !cfg!(meshmap_without = "tmf") => {
+                tmf::Document::from_source(source, options).map(Self::Tmf)
+            }
+            _ => Err(left_out(format)),
         }
     }
 

@@ -43,7 +43,9 @@
 //! `mint::Vector3::from(position)`, `mint::Quaternion::from(trs.rotate)`, `mint::RowMatrix3x4::from(matrix)`.
 //!
 //! Modules for the web, whose size counts, may be built with `RUSTFLAGS="--cfg meshmap_small"`: [`Decoder::Reference`] is
-//! [`Decoder::Fast`] then, and [`Strictness::Strict`] is refused. It is not a feature, as it takes something away.
+//! [`Decoder::Fast`] then, and [`Strictness::Strict`] is refused. It is not a feature, as it takes something away. Likewise,
+//! `--cfg 'meshmap_without="iqm"'` leaves a format out, by its [name](Format::name): opening such a file is an error. The type of
+//! its files has no values then, so that compilers leave out what would read them, also in packages that use this one.
 
 // Layers, from bottom to top; `.ci/layers` checks them:
 //
@@ -61,6 +63,17 @@
 //     file text_serde: detection and files of any format, the only ones that know all formats; what serde reads as text
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// A format that is left out has no values: what needs one is not reached.
+#![cfg_attr(
+    any(
+        meshmap_without = "cgeo",
+        meshmap_without = "iqm",
+        meshmap_without = "openctm",
+        meshmap_without = "slmesh",
+        meshmap_without = "tmf"
+    ),
+    allow(unreachable_code, unused_variables)
+)]
 #![warn(
     clippy::indexing_slicing,
     clippy::arithmetic_side_effects,

@@ -168,6 +168,14 @@ pub enum Parallelism {
     Rayon,
 }
 
+/// The error of opening a file in a build that leaves its format out.
+pub(crate) fn left_out(format: Format) -> Error {
+    let error = Error::new(ErrorKind::Unsupported, "format").format_is(Some(format));
+    error
+        .expected("a format that this build reads")
+        .found(format)
+}
+
 /// In strict reading, fails for the first finding that the specification forbids.
 pub(crate) fn refuse_forbidden(
     options: &Options,

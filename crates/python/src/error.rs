@@ -134,6 +134,19 @@ pub(crate) fn argument(option: &str) -> String {
     format!("{option}=")
 }
 
+/// Errors of questions about a scene.
+pub(crate) fn raise_scene(py: Python<'_>, error: &meshmap_scene::Error) -> PyErr {
+    let kind = match error {
+        meshmap_scene::Error::Read(error) => return raise(py, error),
+        meshmap_scene::Error::OtherJoints { .. } | meshmap_scene::Error::PoseCount { .. } => {
+            "mismatch"
+        }
+        meshmap_scene::Error::NoFrame { .. } | meshmap_scene::Error::NoKey { .. } => "out_of_range",
+        _ => "not_held",
+    };
+    refuse(py, kind, error.to_string())
+}
+
 /// Errors of what writes files.
 pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyErr {
     match error {

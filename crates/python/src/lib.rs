@@ -24,6 +24,7 @@
 //!   them into tasks by bytes; later files of a long list are held as ranges of keys, which tasks list again. `spark.py`, `ray.py`,
 //!   `_polars.py` are the engines, `jobs.py` the work that they run. `pyspark_meshmap` is the module in which Spark looks for a
 //!   data source.
+//! * `scene.rs`: `meshmap_scene` for NumPy; `_drawn.py` and Blender's extension make objects of other packages of it.
 //! * `crates/python/stubs` copies the doc strings of the module to `_meshmap.pyi`.
 //! * `catalog.rs`: rows of `meshmap_catalog::rows` as an Arrow stream, with facts only or with arrays. The consumer of the stream
 //!   may hold the GIL or not; the GIL is released while files are read, because their readers may be Python code.
@@ -43,9 +44,14 @@
 //     opening: the class of a file
 //     keywords: keyword arguments as options of Rust
 //     export: conversion and pictures
+//     whole: a scene that objects share
+//     arrays rig: a shape as arrays; joints and animations
+//     shape: something that is drawn
+//     scene: what a file looks like
 //     outputs: the outputs of jobs
 
 mod again;
+mod arrays;
 mod buffer;
 mod call;
 mod catalog;
@@ -65,12 +71,16 @@ mod outputs;
 mod picture;
 mod pool;
 mod readers;
+mod rig;
+mod scene;
+mod shape;
 mod slmesh;
 mod source;
 #[cfg(feature = "stores")]
 mod store;
 mod timing;
 mod tmf;
+mod whole;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -168,6 +178,8 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(export::convert, module)?)?;
     module.add_function(wrap_pyfunction!(export::render, module)?)?;
     module.add_function(wrap_pyfunction!(export::find_texture, module)?)?;
+    module.add_function(wrap_pyfunction!(scene::scene, module)?)?;
+    module.add_function(wrap_pyfunction!(scene::scene_of_mesh, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::make, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::make_geometry, module)?)?;
     module.add_function(wrap_pyfunction!(catalog::find_files, module)?)?;
@@ -204,5 +216,13 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<slmesh::Skin>()?;
     module.add_class::<tmf::TmfFile>()?;
     module.add_class::<tmf::Stored>()?;
+    module.add_class::<scene::PyScene>()?;
+    module.add_class::<scene::Fact>()?;
+    module.add_class::<shape::PyShape>()?;
+    module.add_class::<arrays::Arrays>()?;
+    module.add_class::<shape::Material>()?;
+    module.add_class::<rig::SceneSkeleton>()?;
+    module.add_class::<rig::PyClip>()?;
+    module.add_class::<rig::Event>()?;
     Ok(())
 }

@@ -45,6 +45,11 @@ impl Mesh {
         }
     }
 
+    /// The file that has the mesh, and its address there.
+    pub(crate) fn origin(&self) -> (&Handle, &Address) {
+        (&self.view.handle, &self.address)
+    }
+
     fn attribute(&self, py: Python<'_>, name: &str) -> PyResult<Option<Attribute>> {
         let Ok(semantic) = name.parse::<Semantic>() else {
             return Ok(None);
@@ -305,25 +310,6 @@ impl Mesh {
         Ok(Some(dict))
     }
 
-    /// The three rows of the matrix that moves the mesh into the bind pose of its skin, for the loaders of other packages; None if the
-    /// vertices follow no joints, or are there already.
-    fn _bind_shape(&self, py: Python<'_>) -> PyResult<Option<[[f64; 4]; 3]>> {
-        let handle = &self.view.handle;
-        self.view.run(py, |view| {
-            if !view.has(&Semantic::Joints(0)) || !view.has(&Semantic::Weights(0)) {
-                return Ok(None);
-            }
-            let file = handle.open()?;
-            let Some(asset) = file.as_slmesh() else {
-                return Ok(None);
-            };
-            let Some(skin) = asset.skin()? else {
-                return Ok(None);
-            };
-            Ok(skin.bind_shape().map(|shape| *shape.rows()))
-        })
-    }
-
     /// Rules of the format that the mesh breaks.
     #[getter]
     fn findings(&self, py: Python<'_>) -> PyResult<Vec<FindingInfo>> {
@@ -417,27 +403,7 @@ impl Mesh {
         let Some(attribute) = self.attribute(py, name)? else {
             return Ok(None);
         };
-        let format = attribute.format();
-        let is_number =
-            !format.scalar.is_float() && !format.normalized && attribute.dequant().is_none();
-        let is_plain = format.scalar == Scalar::F32 && attribute.dequant().is_none();
-        if is_number || is_plain {
-            return stored(py, attribute).map(Some);
-        }
-        let (count, lanes) = (attribute.len(), format.components as usize);
-        let values = self.view.handle.run(py, || {
-            Ok(match lanes {
-                1 => attribute.to_f32::<1>().into_flattened(),
-                2 => attribute.to_f32::<2>().into_flattened(),
-                3 => attribute.to_f32::<3>().into_flattened(),
-                4 => attribute.to_f32::<4>().into_flattened(),
-                _ => Vec::new(),
-            })
-        })?;
-        if values.is_empty() && count > 0 {
-            return stored(py, attribute).map(Some);
-        }
-        buffer::of_floats(py, values, &[count, lanes]).map(Some)
+        numbers(py, &self.view.handle, attribute).map(Some)
     }
 }
 
@@ -453,6 +419,35 @@ fn adapted<'py>(
         &PyTuple::new(py, [mesh])?,
         options,
     )
+}
+
+/// The elements as numbers: floats, or integers that are numbers of something.
+pub(crate) fn numbers(
+    py: Python<'_>,
+    handle: &Handle,
+    attribute: Attribute,
+) -> PyResult<Py<PyAny>> {
+    let format = attribute.format();
+    let is_number =
+        !format.scalar.is_float() && !format.normalized && attribute.dequant().is_none();
+    let is_plain = format.scalar == Scalar::F32 && attribute.dequant().is_none();
+    if is_number || is_plain {
+        return stored(py, attribute);
+    }
+    let (count, lanes) = (attribute.len(), format.components as usize);
+    let values = handle.run(py, || {
+        Ok(match lanes {
+            1 => attribute.to_f32::<1>().into_flattened(),
+            2 => attribute.to_f32::<2>().into_flattened(),
+            3 => attribute.to_f32::<3>().into_flattened(),
+            4 => attribute.to_f32::<4>().into_flattened(),
+            _ => Vec::new(),
+        })
+    })?;
+    if values.is_empty() && count > 0 {
+        return stored(py, attribute);
+    }
+    buffer::of_floats(py, values, &[count, lanes])
 }
 
 /// The elements as they are in the file.

@@ -24,6 +24,8 @@ pub struct SceneOptions {
     pub up: Option<Axis>,
     /// The length of 1 in millimetres, in place of what the file stores.
     pub unit_millimeters: Option<f64>,
+    /// `true` if meshes that cannot be read are left out and [listed](crate::Scene::unreadable). Otherwise the first of them is an error.
+    pub skips_unreadable: bool,
     /// `true` if triangles with two equal corners are not drawn: vertices of nothing but these are points.
     pub drops_degenerate: bool,
 }

@@ -1,4 +1,8 @@
+use std::fmt;
+
 use meshmap::{Address, Text};
+
+use crate::fact::beginning_of_text;
 
 /// A part of the file that cannot be used as it is stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,4 +52,67 @@ pub enum Remark {
         /// The names of the joints.
         joints: Vec<Text>,
     },
+}
+
+/// One line for people, without the name of the file.
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPositions(address) => write!(f, "{address} is left out: it has no positions"),
+            Self::UndecodableBindShape => {
+                write!(f, "the bind shape is left out: the skin cannot be decoded")
+            }
+            Self::NonFiniteBindShape(number) => {
+                write!(
+                    f,
+                    "the bind shape is left out: one of its numbers is {number}"
+                )
+            }
+            Self::MirroringBindShape => write!(
+                f,
+                "the bind shape is a mirror image: triangles may look inside out"
+            ),
+            Self::UndecodableSkin => {
+                write!(f, "the joints are left out: the skin cannot be decoded")
+            }
+            Self::IncompleteSkin => write!(
+                f,
+                "the joints are left out: the skin has no joints or no matrices"
+            ),
+            Self::UnequalSkin { joints, matrices } => write!(
+                f,
+                "the joints are left out: the skin has {joints} joints and {matrices} matrices"
+            ),
+            Self::ReplacedJoints(joints) => {
+                write!(f, "the mesh rests in the bind pose at ")?;
+                write_names(f, joints)?;
+                write!(f, ": the stored matrices are sheared or have no inverse")
+            }
+            Self::NonFiniteJoint { joint, value } => write!(
+                f,
+                "the skeleton is left out: one of the numbers of joints[{joint}] is {value}"
+            ),
+            Self::ClipsOfOtherJoints { poses, joints } => write!(
+                f,
+                "the animations are left out: their frames have {poses} poses, where the skeleton has {joints} joints"
+            ),
+            Self::EmptyClip(name) => write!(
+                f,
+                "the animation {} is left out: it has no frames",
+                beginning_of_text(name)
+            ),
+            Self::RestingJoints { name, joints } => {
+                write!(f, "the animations of {name} do not move ")?;
+                write_names(f, joints)
+            }
+        }
+    }
+}
+
+/// Writes the number of joints, and the names of the first of them.
+fn write_names(f: &mut fmt::Formatter<'_>, joints: &[Text]) -> fmt::Result {
+    const MOST: usize = 8;
+    let names: Vec<_> = joints.iter().take(MOST).map(beginning_of_text).collect();
+    let more = if joints.len() > MOST { ", .." } else { "" };
+    write!(f, "{} joints ({}{more})", joints.len(), names.join(", "))
 }

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use meshmap::{
-    Axis, Charge, Conventions, Format, MeshFile, MeshView, Meter, Role, Semantic, Winding,
+    Axis, Charge, Conventions, ErrorKind, Format, MeshFile, MeshView, Meter, Role, Semantic,
+    Winding,
 };
 
 use crate::clip::Clip;
@@ -36,6 +37,8 @@ pub struct Scene {
     rig: Rig,
     bones: Vec<[[f32; 3]; 2]>,
     remarks: Vec<Remark>,
+    /// The errors of meshes that are left out.
+    unreadable: Vec<meshmap::Error>,
     file: MeshFile,
     animation: Option<String>,
     /// The levels of detail that are asked for; `None` if addresses of meshes are.
@@ -92,6 +95,7 @@ impl Scene {
             rig: Rig::None,
             bones: Vec::new(),
             remarks: Vec::new(),
+            unreadable: Vec::new(),
             file: file.clone(),
             levels: options.meshes.is_empty().then_some(options.levels),
             animation: options.animation.clone(),
@@ -192,11 +196,12 @@ impl Scene {
     fn add_meshes(&mut self, file: &MeshFile, options: &SceneOptions) -> Result<()> {
         if options.meshes.is_empty() {
             for listed in select::default_meshes(file, options.levels)? {
-                self.add_mesh(file.mesh(&listed.address)?)?;
+                self.add_mesh(file.mesh(&listed.address), options)?;
             }
-        } else {
-            for view in select::views_of_addresses(file, options)? {
-                self.add_mesh(view)?;
+        }
+        for address in &options.meshes {
+            for view in select::views_at(file, address)? {
+                self.add_mesh(view, options)?;
             }
         }
         if file.as_slmesh().is_some() {
@@ -218,10 +223,18 @@ impl Scene {
         Ok(())
     }
 
-    /// Adds a mesh, unless it has no positions, which is a remark.
-    fn add_mesh(&mut self, view: MeshView) -> Result<()> {
+    /// Adds a mesh, unless it has no positions, which is a remark, or cannot be read.
+    fn add_mesh(&mut self, view: meshmap::Result<MeshView>, options: &SceneOptions) -> Result<()> {
         /// A view without what it shares with the file.
         const OWN: u64 = 1 << 10;
+        let view = match view {
+            Ok(view) => view,
+            Err(error) if options.skips_unreadable && is_of_a_part(&error) => {
+                self.unreadable.push(error);
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
         if !view.has(&Semantic::Position) {
             self.remarks
                 .push(Remark::NoPositions(view.address().clone()));
@@ -286,6 +299,22 @@ impl Scene {
     #[must_use]
     pub fn shapes(&self) -> &[Shape] {
         &self.shapes
+    }
+
+    /// The index of the stored position of each vertex of [`Shape::view`] of a shape that stands still, by its index in
+    /// [`shapes`](Self::shapes); `None` if each vertex has its own. A format with separate indices for positions, normals and texture
+    /// coordinates has more vertices than positions: programs that edit meshes join these vertices.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of reading.
+    pub fn position_sources(&self, shape: usize) -> Result<Option<Vec<u32>>> {
+        match (self.shapes.get(shape), &self.file) {
+            (Some(shape), MeshFile::Tmf(document)) => {
+                tmf::position_sources(document, &shape.address())
+            }
+            _ => Ok(None),
+        }
     }
 
     /// `true` if the vertices of all shapes are points: no triangle is drawn.
@@ -418,6 +447,12 @@ impl Scene {
         &self.remarks
     }
 
+    /// The errors of meshes that cannot be read, if the options [skip](SceneOptions::skips_unreadable) these.
+    #[must_use]
+    pub fn unreadable(&self) -> &[meshmap::Error] {
+        &self.unreadable
+    }
+
     /// `true` if most normals of the first shape that has some point away from the fronts of its triangles, by the winding of the format:
     /// see [`MeshView::runs_against_normals`]. Reads this shape once.
     ///
@@ -454,6 +489,14 @@ impl Scene {
         let against = !self.are_points && self.runs_against_normals()?;
         Ok((front_face != self.front_face()) != against)
     }
+}
+
+/// `true` if an error is one of the part that is read, so that others may be intact: not of the source, and no end of the job.
+fn is_of_a_part(error: &meshmap::Error) -> bool {
+    !matches!(
+        error.kind(),
+        ErrorKind::NeedBytes(_) | ErrorKind::Cancelled | ErrorKind::Io(_)
+    )
 }
 
 /// The meaning of a length of 1 in a file.

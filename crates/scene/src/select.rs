@@ -54,26 +54,19 @@ fn is_meant(entry: &MeshEntry, address: &Address) -> bool {
     mesh.starts_with(part) || part.starts_with(mesh)
 }
 
-/// The meshes at the addresses, in the order of these.
-pub(crate) fn views_of_addresses(file: &MeshFile, options: &SceneOptions) -> Result<Vec<MeshView>> {
-    let mut views = Vec::new();
-    for address in &options.meshes {
-        views.extend(views_at(file, address)?);
-    }
-    Ok(views)
-}
-
-/// The mesh at an address, the meshes that a part contains, or the mesh that a part belongs to.
-fn views_at(file: &MeshFile, address: &Address) -> Result<Vec<MeshView>> {
+/// The mesh at an address, the meshes that a part contains, or the mesh that a part belongs to; for each that cannot be read, its error.
+pub(crate) fn views_at(
+    file: &MeshFile,
+    address: &Address,
+) -> Result<Vec<meshmap::Result<MeshView>>> {
     let error = match file.mesh(address) {
-        Ok(view) => return Ok(vec![view]),
         Err(error) if error.kind() == ErrorKind::OutOfRange => error,
-        Err(error) => return Err(error.into()),
+        view => return Ok(vec![view]),
     };
     let mut views = Vec::new();
     for entry in file.meshes()? {
         if is_meant(&entry, address) {
-            views.push(file.mesh(&entry.address)?);
+            views.push(file.mesh(&entry.address));
         }
     }
     if views.is_empty() {

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-/// The colours of the materials of a scene, in the order in which they are asked for, so that all programs draw a file in the same
-/// colours.
+/// The colours of the materials of a scene, so that all programs draw a file in the same colours.
 ///
 /// A material with vertex colours or an image has these, and is white otherwise.
 ///
@@ -23,13 +22,11 @@ pub struct Tints {
     numbers: HashMap<Surface, usize>,
 }
 
-/// What has one colour.
+/// Something that has one colour.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Surface {
     /// All triangles whose material has this name.
     Named(String),
-    /// All triangles whose material has this number.
-    Numbered(u32),
     /// A shape without a material.
     Shape(usize),
 }
@@ -51,15 +48,15 @@ impl Tints {
         [0x9c, 0xb8, 0x55],
     ];
 
-    /// The number of a surface, counted in the order in which surfaces are asked for.
+    /// The number of the colour of a surface.
     ///
-    /// It is the material of that [name](crate::Material::name), if the shape has one; else the material of that
-    /// [number](crate::Buffer::material_ids), if triangles have numbers; else the shape, by its index in
-    /// [`Scene::shapes`](crate::Scene::shapes).
+    /// Triangles with a [number](crate::Buffer::material_ids) for their material have that number, in whatever order they are asked for.
+    /// Otherwise it counts the surfaces that were asked for: a material of this [name](crate::Material::name) or, without a name, a shape
+    /// by its index in [`Scene::shapes`](crate::Scene::shapes). Programs that ask in the order of the shapes agree.
     pub fn number(&mut self, shape: usize, name: Option<&str>, id: Option<u32>) -> usize {
         let surface = match (name, id) {
             (Some(name), _) => Surface::Named(name.to_owned()),
-            (None, Some(id)) => Surface::Numbered(id),
+            (None, Some(id)) => return id as usize,
             (None, None) => Surface::Shape(shape),
         };
         let next = self.numbers.len();

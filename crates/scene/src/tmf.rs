@@ -1,8 +1,21 @@
 //! TMF: what a file has besides shapes.
 
 use meshmap::tmf::{CustomValues, Document};
+use meshmap::{Address, Segment};
 
+use crate::error::Result;
 use crate::fact::{FactKind, Facts, beginning_of_text};
+
+/// The index of the stored position of each vertex of a mesh; `None` if vertices are the stored ones.
+pub(crate) fn position_sources(document: &Document, mesh: &Address) -> Result<Option<Vec<u32>>> {
+    let [Segment::Field(_), Segment::Index(index)] = mesh.segments() else {
+        return Ok(None);
+    };
+    let index = usize::try_from(*index).unwrap_or(usize::MAX);
+    let remap = document.mesh(index)?.vertex_remap()?;
+    // Positions are the first attribute of a mesh that has them.
+    Ok(remap.and_then(|remap| remap.sources(0).map(<[u32]>::to_vec)))
+}
 
 /// Counts what a file has besides shapes that somebody could miss.
 pub(crate) fn add_facts(document: &Document, facts: &mut Facts) {

@@ -241,6 +241,32 @@ fn word_at(bytes: &[u8], offset: usize) -> usize {
     u32::from_le_bytes(bytes[offset..offset + 4].try_into().unwrap()) as usize
 }
 
+#[test]
+fn meshes_that_cannot_be_read_are_left_out_on_request() {
+    /// The offset of the offset of the triangles in the header.
+    const OFS_TRIANGLES: usize = 16 + 11 * 4;
+    let mut bytes = std::fs::read(data::valid("iqm", "ext_fte_skins.iqm")).unwrap();
+    let triangles = word_at(&bytes, OFS_TRIANGLES);
+    bytes[triangles..triangles + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+    let file = open::file(bytes);
+    let mut options = SceneOptions::default();
+    let error = Scene::new(&file, &options).map(drop).unwrap_err();
+    options.skips_unreadable = true;
+    let scene = Scene::new(&file, &options).unwrap();
+    assert_eq!(
+        scene.shapes().len() + scene.unreadable().len(),
+        file.meshes().unwrap().len()
+    );
+    assert_eq!(scene.unreadable()[0].message(), error.to_string());
+    // The same meshes by their addresses.
+    for entry in file.meshes().unwrap() {
+        options.meshes.push(entry.address);
+    }
+    let by_address = Scene::new(&file, &options).unwrap();
+    assert_eq!(by_address.shapes().len(), scene.shapes().len());
+    assert_eq!(by_address.unreadable().len(), scene.unreadable().len());
+}
+
 /// An IQM file in which the poses of joints have the root as their parent, and not the parents of the joints.
 fn with_flat_poses() -> Vec<u8> {
     /// The size of a pose, and the offsets of the number of poses and of their table in the header.

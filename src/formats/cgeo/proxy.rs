@@ -31,6 +31,9 @@ use crate::report::{Address, Finding, Item, Result};
 #[derive(Clone)]
 pub struct Proxy {
     file: Arc<File>,
+    /// Nothing: a build that leaves the format out has no values of this type.
+    #[cfg(meshmap_without = "cgeo")]
+    _absent: std::convert::Infallible,
 }
 
 impl Proxy {
@@ -64,6 +67,8 @@ impl Proxy {
         findings.extend(dialect_search::contradiction(&layout, dialect));
         let proxy = Self {
             file: Arc::new(File::new(layout, dialect, options, findings)?),
+            #[cfg(meshmap_without = "cgeo")]
+            _absent: return Err(crate::options::left_out(Format::CGeo)),
         };
         // Snapshots are far from each other: each call asks for what it needs.
         proxy.source().reads_at_random();

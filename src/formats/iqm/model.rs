@@ -32,6 +32,9 @@ pub struct Model {
     /// For each joint its pose in that file, if they are in another order or some have none.
     pub(super) order: Option<Arc<[Option<u32>]>>,
     pub(super) options: Options,
+    /// Nothing: a build that leaves the format out has no values of this type.
+    #[cfg(meshmap_without = "iqm")]
+    pub(super) _absent: std::convert::Infallible,
 }
 
 impl Model {
@@ -67,6 +70,8 @@ impl Model {
             layout,
             order: None,
             options: *options,
+            #[cfg(meshmap_without = "iqm")]
+            _absent: return Err(crate::options::left_out(Format::Iqm)),
         };
         refuse_forbidden(options, Format::Iqm, || model.validate())
             .map_err(|error| source.locate(error))?;

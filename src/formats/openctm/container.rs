@@ -26,6 +26,9 @@ pub struct Container {
     options: Options,
     /// The findings of all bodies, and of the bytes after the last one.
     findings: Vec<Finding>,
+    /// Nothing: a build that leaves the format out has no values of this type.
+    #[cfg(meshmap_without = "openctm")]
+    _absent: std::convert::Infallible,
 }
 
 impl Container {
@@ -91,6 +94,8 @@ impl Container {
             source,
             options: *options,
             findings,
+            #[cfg(meshmap_without = "openctm")]
+            _absent: return Err(crate::options::left_out(Format::OpenCtm)),
         })
     }
 

@@ -25,6 +25,9 @@ use crate::report::{Address, Finding, Item, Result};
 #[derive(Clone)]
 pub struct Asset {
     pub(crate) inner: Arc<Inner>,
+    /// Nothing: a build that leaves the format out has no values of this type.
+    #[cfg(meshmap_without = "slmesh")]
+    _absent: std::convert::Infallible,
 }
 
 pub(crate) struct Inner {
@@ -82,6 +85,8 @@ impl Asset {
         };
         let asset = Self {
             inner: Arc::new(inner),
+            #[cfg(meshmap_without = "slmesh")]
+            _absent: return Err(crate::options::left_out(Format::SlMesh)),
         };
         refuse_forbidden(options, Format::SlMesh, || asset.validate())
             .map_err(|error| source.locate(error))?;

@@ -26,6 +26,9 @@ use crate::report::{Address, Finding, Item, Result};
 #[derive(Clone)]
 pub struct Document {
     file: Arc<File>,
+    /// Nothing: a build that leaves the format out has no values of this type.
+    #[cfg(meshmap_without = "tmf")]
+    _absent: std::convert::Infallible,
 }
 
 impl Document {
@@ -61,6 +64,8 @@ impl Document {
                 options: *options,
                 angles: Arc::new(AngleTables::new()),
             }),
+            #[cfg(meshmap_without = "tmf")]
+            _absent: return Err(crate::options::left_out(Format::Tmf)),
         };
         refuse_forbidden(options, Format::Tmf, || document.validate())
             .map_err(|error| document.source().locate(error))?;

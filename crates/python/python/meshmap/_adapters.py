@@ -42,7 +42,7 @@ def to_open3d(mesh: _meshmap.Mesh) -> Any:
     if (texcoords := shown.texcoords()) is not None:
         # Open3D has texture coordinates for each corner.
         made.triangle_uvs = vectors.Vector2dVector(texcoords[shown.triangles.ravel()].astype(np.float64))
-    if (materials := mesh.material_ids) is not None:
+    if (materials := shown.material_ids) is not None:
         made.triangle_material_ids = vectors.IntVector(materials.astype(np.int32))
     return made
 

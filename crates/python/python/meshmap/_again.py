@@ -28,6 +28,11 @@ def _part(
     return part
 
 
+def _scene(file: tuple[Any, bool, dict[str, Any]], options: dict[str, Any]) -> _meshmap.Scene:
+    """Opens a file again, and makes a scene of it."""
+    return _meshmap.scene(_reopen(*file), **options)
+
+
 def _decoded(file: tuple[Any, bool, dict[str, Any]], index: int, parts: Sequence[_meshmap._Part]) -> _meshmap.Decoded:
     """Opens a file again, and decodes these parts of a snapshot."""
     opened = _reopen(*file)

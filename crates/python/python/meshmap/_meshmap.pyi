@@ -2,7 +2,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, Protocol, SupportsIndex, TypeAlias, TypeVar, final, overload
+from typing import Any, Final, Literal, Protocol, SupportsIndex, TypeAlias, TypedDict, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,23 @@ class _Readable(Protocol):
 class _Writable(Protocol):
     def write(self, data: bytes, /) -> int | None: ...
 
+class _Influences(TypedDict):
+    joints: NDArray[np.uint16]
+    weights: _Floats
+    resting: int
+    scaled: int
+    not_finite: int
+    beyond: int
+    clamped: int
+    dropped: int
+
+class _BindPose(TypedDict):
+    parents: list[int | None]
+    places: _Floats
+    locals: _Floats
+    inverses: _Floats
+    replaced: list[int]
+
 # NumPy states that its arrays are buffers only for Python 3.12 and later.
 _Source: TypeAlias = _Path | _Buffer | NDArray[Any] | _Readable
 _Sources: TypeAlias = (
@@ -38,15 +55,19 @@ _Sources: TypeAlias = (
 __all__ = [
     "Anim",
     "ArrayEntry",
+    "Arrays",
     "Block",
     "Body",
     "Buffer",
     "CGeoFile",
     "Catalog",
+    "Clip",
     "Decoded",
     "Entry",
+    "Event",
     "FORMATS",
     "Face",
+    "Fact",
     "File",
     "Finding",
     "Group",
@@ -54,9 +75,13 @@ __all__ = [
     "IqmFile",
     "Joint",
     "Map",
+    "Material",
     "Mesh",
     "OpenCtmFile",
     "Outputs",
+    "Scene",
+    "SceneSkeleton",
+    "Shape",
     "Skeleton",
     "Skin",
     "SlMeshFile",
@@ -81,6 +106,8 @@ __all__ = [
     "open",
     "render",
     "run",
+    "scene",
+    "scene_of_mesh",
     "versions",
     "without_secrets",
 ]
@@ -295,6 +322,43 @@ def find_texture(name: str, folders: Sequence[_Path]) -> Path | None:
         name: The name.
         folders: Where to look, such as the folder of the mesh file.
     """
+def scene(
+    source: File | _Source,
+    /,
+    *,
+    meshes: Sequence[str] | None = None,
+    lod: _Lod = "finest",
+    snapshots: Sequence[int] | None = None,
+    frame: int | None = None,
+    anim: str | None = None,
+    animations: Sequence[File | _Source] | None = None,
+    up: _Axis | None = None,
+    unit_millimeters: float | None = None,
+    drop_degenerate: bool = False,
+    skip_unreadable: bool = False,
+) -> Scene:
+    """Makes the scene of a file: shapes, materials, a skeleton and its animations, with what their numbers mean.
+
+    Reads headers and tables; shapes are decoded when they are asked for.
+
+    Args:
+        source: A file, or what `open` takes.
+        meshes: Addresses of the meshes, or of parts that contain meshes, such as `high_lod`; by default what viewers show.
+        lod: The level of detail of a Second Life asset: `finest`, `all`, `high`, `medium`, `low` or `lowest`.
+        snapshots: Snapshots of a CGeo file, by their numbers; by default all.
+        frame: The frame of an IQM file in which vertices stand, counted over all animations. By default they are in the bind pose.
+        anim: The name of the only animation.
+        animations: IQM files with animations for the joints of this one, which are added to its own.
+        up: The axis that points up in the file, instead of the axis of the format.
+        unit_millimeters: Millimetres per unit of the file, instead of the unit that it stores.
+        drop_degenerate: Does not draw triangles with two equal corners: vertices of nothing but these are points.
+        skip_unreadable: Leaves out meshes that cannot be read, which `unreadable` lists. Otherwise the first of them is raised.
+
+    Raises:
+        Error: The file cannot be read, or a part that was asked for is not there or does not fit.
+    """
+def scene_of_mesh(mesh: Mesh) -> Scene:
+    """The scene of a mesh, for the loaders of other packages."""
 @overload
 def render(
     source: File | _Source,
@@ -642,7 +706,7 @@ class Mesh:
     @property
     def bounds(self) -> _Floats | None:
         """The bounding box of the positions, `float32 [2, 3]`: minimum and maximum; None if there are no positions."""
-    def influences(self, joint_count: int) -> dict[str, Any] | None:
+    def influences(self, joint_count: int) -> _Influences | None:
         """The joints that move each vertex, as programs draw them, of a skeleton of `joint_count` joints. None if the mesh has no joints or
         no weights.
 
@@ -658,10 +722,6 @@ class Mesh:
         """The conventions of the file: as `File.conventions`."""
     def by_material(self) -> Mesh:
         """This mesh with its triangles sorted by material, so that each has one group."""
-    def _bind_shape(self) -> list[list[float]] | None:
-        """The three rows of the matrix that moves the mesh into the bind pose of its skin, for the loaders of other packages; None if the
-        vertices follow no joints, or are there already.
-        """
     def to_trimesh(self) -> Any:
         """This mesh as a `trimesh.Trimesh`: vertices and triangles in the order of the file, triangles counter-clockwise.
 
@@ -1322,7 +1382,7 @@ class Skin:
         """For each joint, the index of the nearest joint above it in the viewer's avatar that the skin also has; None for joints
         without one. Assets do not store the hierarchy.
         """
-    def bind_pose(self) -> dict[str, Any] | None:
+    def bind_pose(self) -> _BindPose | None:
         """The joints in the bind pose, for drawing. None if there is not one matrix for each joint, for which the viewer drops all joints.
 
         A dict of `parents` (as `joint_parents`; None also if a translation, a rotation and a scale cannot express the place), and of
@@ -1392,3 +1452,251 @@ class TmfMesh:
         """All indices, flat lists: a dict of `positions`, `normals`, `texcoords` and `tangents`, `uint32 [indices]` each, if they
         are there.
         """
+
+@final
+class Scene:
+    """The look of a file: shapes, the joints that move them, and the meaning of their numbers.
+
+    `meshmap.scene` makes it. The same code decides for `convert`, `render`, the command and other languages.
+    """
+    @property
+    def format(self) -> _Format:
+        """The name of the format: `cgeo`, `iqm`, `openctm`, `slmesh` or `tmf`."""
+    @property
+    def up(self) -> _Axis:
+        """The axis that points up: `x`, `y`, `z`, `-x`, `-y` or `-z`. If the format has none, the axis of the programs that usually write it."""
+    @property
+    def knows_up(self) -> bool:
+        """False if neither the format nor the arguments say which axis points up."""
+    @property
+    def metres_per_unit(self) -> float | None:
+        """The length of 1 in metres; None if the file does not say, and programs take 1 for a metre."""
+    @property
+    def upright(self) -> NDArray[np.float64]:
+        """The matrix that makes positions upright and metres, `float64 [4, 4]`, for column vectors: Y points up."""
+    @property
+    def are_points(self) -> bool:
+        """True if the vertices of all shapes are points: no triangle is drawn."""
+    @property
+    def turns_triangles(self) -> bool:
+        """True if `arrays` have the corners of triangles in another order than the file, so that they run counter-clockwise around the front."""
+    @property
+    def shapes(self) -> list[Shape]:
+        """The shapes that are drawn, in the order of the file."""
+    @property
+    def skeleton(self) -> SceneSkeleton | None:
+        """The joints that vertices follow; None if there are none, if vertices stand in a `frame`, or if joints cannot be used."""
+    @property
+    def clips(self) -> list[Clip]:
+        """The animations of the skeleton: first the file's own, then the ones of `animations`."""
+    @property
+    def bones(self) -> _Floats:
+        """The joints of a file without meshes, `float32 [bones, 2, 3]`: the places of the parent of each and of the joint itself. Joints that
+        stand in one place are one.
+        """
+    @property
+    def has_only_joints(self) -> bool:
+        """True if there are joints and no meshes."""
+    @property
+    def remarks(self) -> list[str]:
+        """Parts of shapes that cannot be used as they are stored, a line each."""
+    @property
+    def unreadable(self) -> list[str]:
+        """The errors of meshes that cannot be read, with `skip_unreadable`."""
+    def facts(self) -> list[Fact]:
+        """The data of the file that somebody could miss in what is made of the scene: kind, count and the names of the first items of each.
+
+        It covers the parts that were asked for; other parts are counted as a whole.
+        """
+    @property
+    def joint_remarks(self) -> list[str]:
+        """Joints and animations that cannot be used as they are stored, a line each."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Shape:
+    """Something that is drawn: a mesh, a face of a level of detail, or one object through time."""
+    @property
+    def name(self) -> str:
+        """The name; empty if the file stores none. Faces of Second Life meshes have the names `face_0`, `face_0_lod1` and so on."""
+    @property
+    def address(self) -> str:
+        """The address of the mesh, or of the first snapshot."""
+    @property
+    def level(self) -> int | None:
+        """The level of detail, 0 the finest; None if the shape is not one."""
+    @property
+    def object(self) -> int | None:
+        """The number of the object that the shape is a level of detail of; None for others."""
+    @property
+    def material(self) -> Material | None:
+        """The material of all triangles; None without one. Triangles may have numbers for their materials then."""
+    def tint(self, material_id: int | None = None) -> tuple[int, int, int]:
+        """The colour of the material in sRGB, red, green and blue from 0 to 255, in which all programs of the project draw triangles of
+        files that store no colours and no image; with `material_id`, the colour of the triangles with this number.
+        """
+    @property
+    def snapshots(self) -> list[int] | None:
+        """The numbers of the snapshots of the shape, ascending; None for a shape that stands still."""
+    @property
+    def step(self) -> float | None:
+        """The seconds from one snapshot of the file to the next, if it stores them."""
+    def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+    def view(self, key: int = 0) -> Mesh:
+        """The mesh as it is stored, with one index for all attributes of a vertex. `key` counts the snapshots of the shape."""
+    def arrays(self, key: int = 0, *, attributes: Sequence[str] | None = None, one_index: bool = True) -> Arrays:
+        """All arrays of the shape in one call, as programs draw them: positions in the pose of the scene, triangles counter-clockwise,
+        V of texture coordinates upward, colours as linear light. `scene.upright` makes positions upright.
+
+        Args:
+            key: Counts the snapshots of the shape; negative numbers count from the end.
+            attributes: The attributes besides positions, by their names in `Mesh`; by default all.
+            one_index: True for one index for all attributes of a vertex, as GPUs have it. Otherwise `positions` are the ones that the file
+                stores, and `corners` has the corners of the attributes that have others than `triangles`, as in programs that edit meshes.
+
+        Raises:
+            Error: An array cannot be read.
+        """
+
+@final
+class Material:
+    """The surface of a shape. Vertex colours multiply the base colour and the image, as in glTF."""
+    def __new__(cls, name: str, image: str | None) -> Self: ...
+    @property
+    def name(self) -> str:
+        """The name of the image, or of a face, such as `face_0`."""
+    @property
+    def image(self) -> str | None:
+        """The name of the image of the first texture coordinates as it is stored, for `find_texture`; None without one."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Arrays:
+    """The arrays of a shape: see `Shape.arrays`."""
+    @property
+    def positions(self) -> _Floats:
+        """`float32 [positions, 3]`, in the units and axes of the file."""
+    @property
+    def triangles(self) -> NDArray[np.uint32]:
+        """The corners of triangles, `uint32 [triangles, 3]`, indices of positions, counter-clockwise around the front; empty for points."""
+    @property
+    def normals(self) -> _Floats | None:
+        """`float32 [normals, 3]`, as stored, or of length 1 where a pose has moved them; None if the file stores none."""
+    @property
+    def tangents(self) -> _Floats | None:
+        """`float32 [vertices, 4]`; None if the file stores none."""
+    @property
+    def texcoords(self) -> dict[int, _Floats]:
+        """Texture coordinates by the number of their set, each `float32 [coordinates, 2]`. V runs upward from the bottom of the image, if the format says
+        where it begins.
+        """
+    @property
+    def colors(self) -> dict[int, _Floats]:
+        """Colours as linear light by the number of their set, each `float32 [vertices, 4]`. Numbers outside of 0 to 1 are no colours, and are in `others`."""
+    @property
+    def joints(self) -> NDArray[np.uint16] | None:
+        """Four joints of each vertex, `uint16 [vertices, 4]`, indices of the joints of the skeleton; a vertex that no joint moves has the index
+        after the last one. None if vertices follow no joints.
+        """
+    @property
+    def weights(self) -> _Floats | None:
+        """The shares of these joints, `float32 [vertices, 4]`, which have the sum 1."""
+    @property
+    def influence_counts(self) -> dict[str, int]:
+        """The number of vertices that no joint moves (`resting`), and counts of changed weights as in `Mesh.influences`; empty without joints."""
+    @property
+    def material_ids(self) -> NDArray[np.uint32] | None:
+        """The number of the material of each triangle, `uint32 [triangles]`; None if triangles have none."""
+    @property
+    def others(self) -> dict[str, NDArray[Any]]:
+        """Other attributes as in `Mesh`, `[vertices, components]`, by their names."""
+    @property
+    def corners(self) -> dict[str, NDArray[np.uint32]]:
+        """The corners of attributes that have others than `triangles`, each `uint32 [triangles, 3]`, by the names of the attributes, such as
+        `texcoord[1]`; empty with `one_index`.
+        """
+
+@final
+class SceneSkeleton:
+    """The joints that vertices follow, in the bind pose."""
+    @property
+    def names(self) -> list[str]:
+        """The names of the joints; `joint_3` for a joint of a file that stores no joints."""
+    @property
+    def parents(self) -> list[int | None]:
+        """The index of the parent of each joint, which is less than its own; None for roots."""
+    @property
+    def rest(self) -> NDArray[np.float64]:
+        """The transform of each joint at rest relative to its parent: `float64 [joints, 4, 4]`, for column vectors."""
+    @property
+    def bind(self) -> NDArray[np.float64]:
+        """The transform of each joint at rest in the model's space: `float64 [joints, 4, 4]`, for column vectors."""
+    @property
+    def inverse_bind(self) -> NDArray[np.float64]:
+        """The matrices that take a vertex in the bind pose into each joint: `float64 [joints, 4, 4]`, for column vectors."""
+    def __len__(self) -> int: ...
+
+@final
+class Event:
+    """Something that happens at a time of an animation, such as a footstep."""
+    def __new__(cls, seconds: float, code: int, data: str) -> Self: ...
+    @property
+    def seconds(self) -> float:
+        """The time in seconds from the first frame."""
+    @property
+    def code(self) -> int:
+        """The number of what happens, which a game defines."""
+    @property
+    def data(self) -> str:
+        """The data of what happens."""
+    def __reduce__(self) -> tuple[Any, ...]: ...
+
+@final
+class Clip:
+    """An animation of the joints of a skeleton."""
+    @property
+    def name(self) -> str:
+        """The name."""
+    @property
+    def rate(self) -> float:
+        """The frames per second: as stored, or 24 if the file stores none that can be used."""
+    @property
+    def is_rate_stored(self) -> bool:
+        """False if the file stores no rate, or one that cannot be used."""
+    @property
+    def repeats(self) -> bool:
+        """True if the first frame follows the last one."""
+    @property
+    def is_rebased(self) -> bool:
+        """True if poses are stored relative to other parents than the joints have."""
+    @property
+    def frame_count(self) -> int:
+        """The number of frames."""
+    @property
+    def events(self) -> list[Event]:
+        """The events, in the order of the file."""
+    def sample(self, frame: int) -> NDArray[np.float64]:
+        """The matrix of each joint in the model's space in a frame, counted from the first of the clip: `float64 [joints, 4, 4]`, for column
+        vectors.
+
+        A vertex `v` in the bind pose moves to the sum of `weight * (sample[joint] @ skeleton.inverse_bind[joint] @ v)` over its joints;
+        the joint after the last one is the identity. They are right for every file, also if poses have other parents than joints.
+        """
+    def samples(self, start: int = 0, stop: int | None = None) -> NDArray[np.float64]:
+        """The samples of the frames `start` up to `stop`, by default all, in one call: `float64 [frames, joints, 4, 4]`."""
+
+@final
+class Fact:
+    """A kind of data that a file has."""
+    def __new__(cls, kind: str, count: int, first: list[str]) -> Self: ...
+    @property
+    def kind(self) -> str:
+        """The kind, such as `tangents`."""
+    @property
+    def count(self) -> int:
+        """The number of items."""
+    @property
+    def first(self) -> list[str]:
+        """The first items by their addresses or names."""
+    def __reduce__(self) -> tuple[Any, ...]: ...

@@ -31,15 +31,20 @@ def read(path: str, *, snapshot: int | None = None, lod: str | None = None, **_:
 def poly_data(mesh: Drawn) -> Any:
     """A ``pyvista.PolyData``."""
     pyvista = import_module("pyvista")
-    data = pyvista.PolyData.from_regular_faces(np.array(mesh.positions), np.asarray(mesh.triangles, dtype=np.int64))
+    points = np.array(mesh.positions)
+    if len(mesh.triangles) or not len(points):
+        data = pyvista.PolyData.from_regular_faces(points, np.asarray(mesh.triangles, dtype=np.int64))
+    else:
+        # With a cell for each vertex, so that points are drawn.
+        data = pyvista.PolyData(points)
     if (normals := mesh.normals()) is not None:
         data.point_data["Normals"] = np.array(normals)
         data.point_data.active_normals_name = "Normals"
     if (texcoords := mesh.texcoords()) is not None:
         data.active_texture_coordinates = np.array(texcoords)
-    for name in mesh.others():
+    for name, values in mesh.attributes.items():
         if name not in ("normal", "texcoord"):
-            data.point_data[name] = np.array(mesh.values(name))
-    if (materials := mesh.mesh.material_ids) is not None and data.n_cells:
+            data.point_data[name] = np.array(values)
+    if (materials := mesh.material_ids) is not None and len(mesh.triangles):
         data.cell_data["material_ids"] = np.array(materials)
     return data

@@ -53,7 +53,7 @@ def trimesh_arguments(mesh: Drawn) -> dict[str, Any]:
         "faces": mesh.triangles.astype(np.int64),
         # Keep the file's order and number of vertices.
         "process": False,
-        "metadata": {"name": mesh.name, "address": mesh.mesh.address},
+        "metadata": {"name": mesh.name, "address": mesh.address},
     }
     if (normals := mesh.normals()) is not None:
         arguments["vertex_normals"] = normals.astype(np.float64)
@@ -84,11 +84,11 @@ def meshio_mesh(meshes: list[Drawn]) -> Any:
     ]
     point_data = {}
     if meshes:
-        for name in set.intersection(*(set(mesh.others()) for mesh in meshes)):
-            arrays = [np.array(mesh.values(name)) for mesh in meshes]
+        for name in set.intersection(*(set(mesh.attributes) for mesh in meshes)):
+            arrays = [np.array(mesh.attributes[name]) for mesh in meshes]
             if len({array.shape[1:] for array in arrays}) == 1:
                 point_data[name] = np.concatenate(arrays)
-    materials = [mesh.mesh.material_ids for mesh in meshes]
+    materials = [mesh.material_ids for mesh in meshes]
     cell_data: dict[str, list[Any]] = {}
     if materials and all(ids is not None for ids in materials):
         cell_data["material_ids"] = [np.asarray(ids, dtype=np.int64) for ids in materials]

@@ -1,0 +1,370 @@
+//! `meshmap.Arrays`: a shape as arrays, as programs draw it.
+
+use meshmap::{Array, Attribute, Indices, MeshView, Scratch, Semantic, colors_to_linear};
+use meshmap_scene::{Buffer, Corners, Parts, Pose, Shape, VectorKind};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::buffer;
+use crate::living::Handle;
+use crate::mesh;
+use crate::whole::Whole;
+
+/// The parts of a shape that are asked for.
+pub(crate) struct Wanted {
+    pub(crate) names: Option<Vec<String>>,
+    pub(crate) one_index: bool,
+}
+
+impl Wanted {
+    fn has(&self, semantic: &Semantic) -> bool {
+        let Some(names) = &self.names else {
+            return true;
+        };
+        let name = semantic.to_string();
+        names.contains(&name)
+    }
+
+    fn has_influences(&self) -> bool {
+        let Some(names) = &self.names else {
+            return true;
+        };
+        names
+            .iter()
+            .any(|name| name == "joints" || name == "weights")
+    }
+
+    /// The parts of a snapshot.
+    fn parts(&self) -> Parts {
+        let mut parts = Parts::POSITIONS | Parts::TRIANGLES;
+        if self.has(&Semantic::Normal) {
+            parts = parts | Parts::NORMALS;
+        }
+        let is_texcoord = |name: &String| name.starts_with("texcoord");
+        let names = self.names.as_deref();
+        if names.is_none_or(|names| names.iter().any(is_texcoord)) {
+            parts = parts | Parts::TEXCOORDS;
+        }
+        parts
+    }
+}
+
+/// The arrays of a shape, without Python.
+#[derive(Default)]
+pub(crate) struct Decoded {
+    positions: Vec<[f32; 3]>,
+    triangles: Vec<[u32; 3]>,
+    normals: Option<Vec<[f32; 3]>>,
+    tangents: Option<Vec<[f32; 4]>>,
+    texcoords: Vec<(u32, Vec<[f32; 2]>)>,
+    colors: Vec<(u32, Vec<[f32; 4]>)>,
+    joints: Option<Vec<[u16; 4]>>,
+    weights: Vec<[f32; 4]>,
+    influence_counts: Vec<(&'static str, u64)>,
+    material_ids: Option<Vec<u32>>,
+    others: Vec<(String, Attribute)>,
+    corners: Vec<(String, Vec<[u32; 3]>)>,
+}
+
+impl Decoded {
+    pub(crate) fn of(
+        whole: &Whole,
+        index: usize,
+        shape: &Shape,
+        key: usize,
+        wanted: &Wanted,
+    ) -> meshmap_scene::Result<Self> {
+        let mut decoded = Self::default();
+        if shape.has_keys() && !wanted.one_index {
+            decoded.read_snapshot(whole, shape, key, wanted)?;
+        } else {
+            decoded.read_view(whole, &shape.view(key)?, wanted)?;
+        }
+        if !wanted.one_index
+            && let Some(sources) = whole.scene.position_sources(index)?
+        {
+            decoded.join_positions(&sources);
+        }
+        if whole.turns_triangles {
+            decoded.turn_triangles();
+        }
+        Ok(decoded)
+    }
+
+    /// Reads a mesh with one index for all attributes of a vertex.
+    fn read_view(
+        &mut self,
+        whole: &Whole,
+        view: &MeshView,
+        wanted: &Wanted,
+    ) -> meshmap_scene::Result<()> {
+        let pose = whole.scene.pose();
+        for info in view.attributes() {
+            let semantic = &info.semantic;
+            let is_position = *semantic == Semantic::Position;
+            if !is_position && !wanted.has(semantic) {
+                continue;
+            }
+            if matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_)) {
+                continue;
+            }
+            if let Some(attribute) = view.attribute(semantic)? {
+                self.add(whole, &attribute, pose, view)?;
+            }
+        }
+        if wanted.has_influences()
+            && !pose.is_some_and(Pose::is_frame)
+            && let Some(influences) = view.influences(whole.joint_count())?
+        {
+            self.joints = Some(influences.joints);
+            self.weights = influences.weights;
+            self.influence_counts = vec![
+                ("resting", influences.resting),
+                ("scaled", influences.scaled),
+                ("not_finite", influences.not_finite),
+                ("beyond", influences.beyond),
+                ("clamped", influences.clamped),
+                ("dropped", influences.dropped),
+            ];
+        }
+        if !whole.scene.are_points() {
+            self.triangles = triangles_of(view.indices());
+            self.material_ids = view.material_ids().map(|ids| ids.iter().collect());
+        }
+        Ok(())
+    }
+
+    /// Adds an attribute of a mesh.
+    fn add(
+        &mut self,
+        whole: &Whole,
+        attribute: &Attribute,
+        pose: Option<&Pose>,
+        view: &MeshView,
+    ) -> meshmap_scene::Result<()> {
+        let components = attribute.format().components;
+        match attribute.semantic() {
+            Semantic::Position => {
+                self.positions = attribute.to_f32();
+                move_values(pose, view, VectorKind::Point, &mut self.positions)?;
+            }
+            Semantic::Normal if components >= 3 => {
+                let mut normals: Vec<[f32; 3]> = attribute.to_f32();
+                move_values(pose, view, VectorKind::Normal, &mut normals)?;
+                self.normals = Some(normals);
+            }
+            Semantic::Tangent if components >= 3 => {
+                let mut tangents: Vec<[f32; 4]> = attribute.to_f32();
+                move_values(pose, view, VectorKind::Direction, &mut tangents)?;
+                self.tangents = Some(tangents);
+            }
+            Semantic::TexCoord(set) if components >= 2 => {
+                let mut texcoords: Vec<[f32; 2]> = attribute.to_f32();
+                if whole.is_from_top() {
+                    turn_upward(&mut texcoords);
+                }
+                self.texcoords.push((*set, texcoords));
+            }
+            Semantic::Color(set) => {
+                let mut colors: Vec<[f32; 4]> = attribute.to_f32();
+                if colors_to_linear(&mut colors) {
+                    self.colors.push((*set, colors));
+                } else {
+                    let name = format!("data.{}", attribute.semantic());
+                    self.others.push((name, attribute.clone()));
+                }
+            }
+            other => self.others.push((other.to_string(), attribute.clone())),
+        }
+        Ok(())
+    }
+
+    /// Reads a snapshot, whose attributes have separate corners.
+    fn read_snapshot(
+        &mut self,
+        whole: &Whole,
+        shape: &Shape,
+        key: usize,
+        wanted: &Wanted,
+    ) -> meshmap_scene::Result<()> {
+        let mut buffer = Buffer::default();
+        let mut scratch = Scratch::default();
+        shape.read(key, wanted.parts(), &mut buffer, &mut scratch)?;
+        let are_points = whole.scene.are_points();
+        if let Some(corners) = buffer.position_corners().filter(|_| !are_points) {
+            self.triangles = list_of(corners);
+        }
+        for stream in buffer.streams() {
+            let semantic = stream.semantic();
+            if *semantic == Semantic::Position {
+                self.positions = stream.to_f32()?;
+                continue;
+            }
+            // Nothing refers to other arrays of points, or to arrays without indices.
+            let list = stream.corners().filter(|_| !are_points);
+            let Some(corners) = list.and_then(|list| buffer.corners().get(list)) else {
+                continue;
+            };
+            match semantic {
+                Semantic::Normal => self.normals = Some(stream.to_f32()?),
+                Semantic::TexCoord(set) => {
+                    let mut texcoords = stream.to_f32()?;
+                    if whole.is_from_top() {
+                        turn_upward(&mut texcoords);
+                    }
+                    self.texcoords.push((*set, texcoords));
+                }
+                _ => continue,
+            }
+            self.corners.push((semantic.to_string(), list_of(corners)));
+        }
+        if !are_points {
+            self.material_ids = buffer.material_ids().map(Iterator::collect);
+        }
+        Ok(())
+    }
+
+    /// Makes one position of the vertices that have the same source.
+    fn join_positions(&mut self, sources: &[u32]) {
+        let count = sources.iter().max().map_or(0, |last| *last as usize + 1);
+        let mut positions = vec![[0.0; 3]; count];
+        for (source, position) in sources.iter().zip(&self.positions) {
+            if let Some(place) = positions.get_mut(*source as usize) {
+                *place = *position;
+            }
+        }
+        self.positions = positions;
+        let vertices = self.triangles.clone();
+        for corner in self.triangles.as_flattened_mut() {
+            *corner = sources.get(*corner as usize).copied().unwrap_or_default();
+        }
+        for name in self.vertex_attributes() {
+            self.corners.push((name, vertices.clone()));
+        }
+    }
+
+    /// The names of the attributes that have a value for each vertex.
+    fn vertex_attributes(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        if self.normals.is_some() {
+            names.push(Semantic::Normal.to_string());
+        }
+        if self.tangents.is_some() {
+            names.push(Semantic::Tangent.to_string());
+        }
+        for (set, _) in &self.texcoords {
+            names.push(Semantic::TexCoord(*set).to_string());
+        }
+        for (set, _) in &self.colors {
+            names.push(Semantic::Color(*set).to_string());
+        }
+        names.extend(self.others.iter().map(|(name, _)| name.clone()));
+        names
+    }
+
+    fn turn_triangles(&mut self) {
+        let separate = self.corners.iter_mut().map(|(_, corners)| corners);
+        for corners in separate.chain([&mut self.triangles]) {
+            for [_, b, c] in corners {
+                std::mem::swap(b, c);
+            }
+        }
+    }
+
+    pub(crate) fn into_arrays(self, py: Python<'_>, handle: &Handle) -> PyResult<Arrays> {
+        let texcoords = PyDict::new(py);
+        for (set, values) in self.texcoords {
+            texcoords.set_item(set, buffer::of_array(py, Array::from_vec(values))?)?;
+        }
+        let colors = PyDict::new(py);
+        for (set, values) in self.colors {
+            colors.set_item(set, buffer::of_array(py, Array::from_vec(values))?)?;
+        }
+        let others = PyDict::new(py);
+        for (name, attribute) in self.others {
+            others.set_item(name, mesh::numbers(py, handle, attribute)?)?;
+        }
+        let influence_counts = PyDict::new(py);
+        for (name, count) in self.influence_counts {
+            influence_counts.set_item(name, count)?;
+        }
+        let corners = PyDict::new(py);
+        for (name, list) in self.corners {
+            corners.set_item(name, buffer::of_array(py, Array::from_vec(list))?)?;
+        }
+        let have_weights = self.joints.is_some();
+        let weights = Array::from_vec(self.weights);
+        Ok(Arrays {
+            positions: buffer::of_array(py, Array::from_vec(self.positions))?,
+            triangles: buffer::of_array(py, Array::from_vec(self.triangles))?,
+            normals: buffer::of_optional(py, self.normals.map(Array::from_vec))?,
+            tangents: buffer::of_optional(py, self.tangents.map(Array::from_vec))?,
+            texcoords: texcoords.unbind(),
+            colors: colors.unbind(),
+            joints: buffer::of_optional(py, self.joints.map(Array::from_vec))?,
+            weights: buffer::of_optional(py, have_weights.then_some(weights))?,
+            influence_counts: influence_counts.unbind(),
+            material_ids: buffer::of_optional(py, self.material_ids.map(Array::from_vec))?,
+            others: others.unbind(),
+            corners: corners.unbind(),
+        })
+    }
+}
+
+fn triangles_of(indices: &Indices) -> Vec<[u32; 3]> {
+    indices.triangles().collect()
+}
+
+fn list_of(corners: &Corners) -> Vec<[u32; 3]> {
+    corners.triangles().collect()
+}
+
+fn turn_upward(texcoords: &mut [[f32; 2]]) {
+    for [_, v] in texcoords {
+        *v = 1.0 - *v;
+    }
+}
+
+fn move_values<const N: usize>(
+    pose: Option<&Pose>,
+    view: &MeshView,
+    kind: VectorKind,
+    values: &mut [[f32; N]],
+) -> meshmap_scene::Result<()> {
+    match pose {
+        Some(pose) => pose.apply_to(view, kind, values),
+        None => Ok(()),
+    }
+}
+
+/// The arrays of a shape: see `Shape.arrays`.
+#[pyclass(frozen, get_all, name = "Arrays", module = "meshmap")]
+pub struct Arrays {
+    /// `float32 [positions, 3]`, in the units and axes of the file.
+    positions: Py<PyAny>,
+    /// The corners of triangles, `uint32 [triangles, 3]`, indices of positions, counter-clockwise around the front; empty for points.
+    triangles: Py<PyAny>,
+    /// `float32 [normals, 3]`, as stored, or of length 1 where a pose has moved them; None if the file stores none.
+    normals: Option<Py<PyAny>>,
+    /// `float32 [vertices, 4]`; None if the file stores none.
+    tangents: Option<Py<PyAny>>,
+    /// Texture coordinates by the number of their set, each `float32 [coordinates, 2]`. V runs upward from the bottom of the image, if the format says
+    /// where it begins.
+    texcoords: Py<PyDict>,
+    /// Colours as linear light by the number of their set, each `float32 [vertices, 4]`. Numbers outside of 0 to 1 are no colours, and are in `others`.
+    colors: Py<PyDict>,
+    /// Four joints of each vertex, `uint16 [vertices, 4]`, indices of the joints of the skeleton; a vertex that no joint moves has the index
+    /// after the last one. None if vertices follow no joints.
+    joints: Option<Py<PyAny>>,
+    /// The shares of these joints, `float32 [vertices, 4]`, which have the sum 1.
+    weights: Option<Py<PyAny>>,
+    /// The number of vertices that no joint moves (`resting`), and counts of changed weights as in `Mesh.influences`; empty without joints.
+    influence_counts: Py<PyDict>,
+    /// The number of the material of each triangle, `uint32 [triangles]`; None if triangles have none.
+    material_ids: Option<Py<PyAny>>,
+    /// Other attributes as in `Mesh`, `[vertices, components]`, by their names.
+    others: Py<PyDict>,
+    /// The corners of attributes that have others than `triangles`, each `uint32 [triangles, 3]`, by the names of the attributes, such as
+    /// `texcoord[1]`; empty with `one_index`.
+    corners: Py<PyDict>,
+}

@@ -25,7 +25,9 @@ class Worker:
         if cls.process is None or cls.process.poll() is not None:
             # Its Python has `bpy`; this one has usd-core, which Blender brings along in another version.
             command = [os.environ["MESHMAP_BLENDER"], "-u", str(INSIDE)]
-            cls.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            cls.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            )
             atexit.register(cls.process.kill)
         assert cls.process.stdin and cls.process.stdout
         cls.process.stdin.write(json.dumps(request) + "\n")
@@ -71,7 +73,7 @@ def part(arrays: Any, number: int) -> Corners:
     def of(name: str) -> Array | None:
         if f"{name}{number}" not in arrays:
             return None
-        values = arrays[f"{name}{number}"].astype(float)
+        values: Array = arrays[f"{name}{number}"].astype(float)
         values = values.reshape(-1, corners, values.shape[1])
         return values[:, ::-1] if arrays[f"is_mirrored{number}"] else values
 

@@ -2,8 +2,8 @@
 
     python blender_inside.py    needs `bpy`, and a profile with the extension in BLENDER_USER_RESOURCES
 
-Reads requests from standard input, one JSON object a line, and answers each with a line `RESULT` and a JSON object: `{"path"}` imports a file,
-and `{"moment", "output"}` writes the arrays of all meshes to a file of NumPy.
+Reads requests from standard input, one JSON object a line, and answers each with a line `RESULT` and a JSON object: `{"path"}`
+imports a file, and `{"moment", "output"}` writes the arrays of all meshes to a file of NumPy.
 """
 
 import json
@@ -42,7 +42,7 @@ def open_file(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def show(moment: dict[str, Any]) -> str:
-    """Sets the frame and the action. Returns the reason if there is no such moment."""
+    """Sets the frame and the action. Returns the reason if the file does not have the moment."""
     scene = bpy.context.scene
     rate = scene.render.fps / scene.render.fps_base
     for armature in bpy.data.armatures:
@@ -59,7 +59,9 @@ def show(moment: dict[str, Any]) -> str:
         # Channels that this action does not have would keep what another one has set.
         for bone in rig.pose.bones:
             bone.matrix_basis.identity()
-    played = [mesh.meshmap_playback for mesh in bpy.data.meshes if mesh.meshmap_playback.filepath] if moment["kind"] != "clip" else []
+    played = (
+        [mesh.meshmap_playback for mesh in bpy.data.meshes if mesh.meshmap_playback.filepath] if moment["kind"] != "clip" else []
+    )
     if played:
         first = played[0].first_frame
     frame = first + moment["seconds"] * rate
@@ -82,7 +84,11 @@ def arrays_of(target: Any) -> dict[str, Any]:
     mesh.loops.foreach_get("vertex_index", corners)
     if not len(corners):
         corners = np.arange(len(positions))
-    out = {"positions": positions[corners], "is_points": np.array(not len(mesh.loops)), "is_mirrored": np.array(np.linalg.det(matrix[:3, :3]) < 0)}
+    out = {
+        "positions": positions[corners],
+        "is_points": np.array(not len(mesh.loops)),
+        "is_mirrored": np.array(np.linalg.det(matrix[:3, :3]) < 0),
+    }
     if len(mesh.loops):
         assert all(polygon.loop_total == 3 for polygon in mesh.polygons)
         if mesh.has_custom_normals:

@@ -2,8 +2,8 @@
 //
 //     node browser.mjs WEB    the folder crates/web, with pkg and node_modules
 //
-// Reads requests from standard input, one JSON object a line, and answers each with one line: `{ path }` opens a file, and `{ moment, output }`
-// writes the vertices at a moment to a file: numbers of 64 bits, which the answer describes.
+// Reads requests from standard input, one JSON object a line, and answers each with one line: `{ path }` opens a file, and `{
+// moment, output }` writes the vertices at a moment to a file: numbers of 64 bits, which the answer describes.
 import { openSync, readFileSync, writeSync, closeSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-"""Compares the corners of a door with those of column zero, whatever the order of triangles."""
+"""Compares the corners of a door with the corners of column zero, in any order of triangles."""
 
 from dataclasses import dataclass
 
@@ -56,7 +56,7 @@ class Match:
 
 # The orders in which a triangle can have its corners; from the fourth on, its back is its front.
 ORDERS = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0], [1, 0, 2], [0, 2, 1]])
-# What an order has to be better by, to be taken for one that turns a triangle around.
+# An order that turns a triangle around is chosen only if it is better by this.
 TURNING = 1e-5
 
 
@@ -78,7 +78,7 @@ def distances(expected: Array, found: Array) -> Array:
 
 
 def distance(expected: Array, found: Array) -> Array:
-    """What only one of the two has decides between corners that are equal otherwise."""
+    """The largest difference. A number that only one of the two has decides between corners that are equal otherwise."""
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(expected - found)
     apart[np.isnan(apart)] = 1e-5
@@ -96,7 +96,7 @@ def are_thin(corners: Corners, tolerance: float) -> Array:
 
 
 def features(expected: Corners, found: Corners, size: float) -> tuple[Array, Array]:
-    """Numbers by which corners at one place are told apart: positions in sizes, then all that both have, with little weight."""
+    """Numbers that distinguish corners: positions in sizes, then all attributes that both have, with little weight."""
     columns = [[corners.positions / size] for corners in (expected, found)]
     for name in ("normals", "colors", "texcoords"):
         arrays = [getattr(corners, name) for corners in (expected, found)]
@@ -108,9 +108,11 @@ def features(expected: Corners, found: Corners, size: float) -> tuple[Array, Arr
     return wanted, shown
 
 
-def match(expected: Corners, found: Corners, tolerance: float) -> Match:
-    """Finds the triangle of the door for each triangle of column zero. Most doors keep the order; some leave out triangles that nobody sees."""
-    size = size_of(expected)
+def match(expected: Corners, found: Corners, tolerance: float, size: float) -> Match:
+    """Finds the triangle of the door for each triangle of column zero.
+
+    Most doors keep the order of triangles. Some leave out triangles that have two corners at one place.
+    """
     if not len(expected) and not len(found):
         return Match(np.zeros(0, int), np.zeros(0, int), np.zeros(0, int), 0, 0)
     everything = np.arange(len(expected)), np.arange(len(found))
@@ -155,7 +157,7 @@ def match_by_place(expected: Corners, found: Corners, size: float, tolerance: fl
 def pair_equal_cells(
     left: Array, right: Array, expected: Corners, found: Corners, size: float, tolerance: float
 ) -> tuple[Array, Array]:
-    """Pairs triangles in equal cells: what is alone in its cell at once, and of several the nearest."""
+    """Pairs triangles in equal cells: single triangles at once, and several triangles by their distance."""
     count = int(max(left.max(initial=-1), right.max(initial=-1))) + 1
     alone = (np.bincount(left, minlength=count) == 1) & (np.bincount(right, minlength=count) == 1)
     order_of_right = np.full(count, -1)
@@ -187,8 +189,10 @@ def text(row: Array) -> str:
     return "(" + ", ".join(f"{value:.7g}" for value in np.atleast_1d(row)) + ")"
 
 
-def compare_arrays(what: str, expected: Array | None, found: Array | None, bound: float, scale: float) -> tuple[float, list[Difference]]:
-    """The largest difference, and the place of it if it is larger than the bound. Numbers that column zero does not have are not compared."""
+def compare_arrays(
+    what: str, expected: Array | None, found: Array | None, bound: float, scale: float
+) -> tuple[float, list[Difference]]:
+    """The largest difference, and its place if it is larger than the bound. What column zero does not have is not compared."""
     if expected is None or not np.isfinite(expected).any():
         return 0.0, []
     known = np.isfinite(expected).all(axis=-1)

@@ -1,4 +1,4 @@
-"""What a door shows of a file: the corners of its triangles, upright and in metres."""
+"""The corners of the triangles that a door shows, upright and in metres."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -39,8 +39,8 @@ REST = Moment("rest")
 class Corners:
     """The corners of triangles, or points: arrays of [triangles, 3 corners, numbers], with one corner for each point.
 
-    Y points up, lengths are metres, fronts are counter-clockwise, V counts from the upper edge, and colours are linear light with alpha. NaN
-    stands for a number that a part of the file does not have; an array is None if no part has it.
+    Y points up, lengths are metres, fronts are counter-clockwise, V counts from the upper edge, and colours are linear light with
+    alpha. NaN stands for a number that a part of the file does not have; an array is None if no part has it.
     """
 
     positions: Array
@@ -82,7 +82,7 @@ class Pictures(Protocol):
     """A door that has pictures instead of corners."""
 
     def compare(self, moment: Moment, expected: Corners) -> Any:
-        """The `Result` of comparing a picture. Raises `Absent` if the door does not have the moment, or has no picture of it to compare."""
+        """The `Result` of comparing a picture. Raises `Absent` if no picture of the moment can be compared."""
         ...
 
 

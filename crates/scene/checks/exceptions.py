@@ -1,4 +1,4 @@
-"""What a door may show in another way, known beforehand, each with its reason."""
+"""Differences that are known beforehand, each with its reason."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -53,14 +53,37 @@ EXCEPTIONS = [
         moments="snapshot between",
         what="texcoords",
     ),
-    Known("these targets hold one snapshot", doors="obj ply render", moments="between", what="absent", says="one snapshot"),
-    Known("no option selects the second clip of a name", doors="obj ply usd render blender", moments="clip", what="absent", says="not its own"),
-    Known("joints are not written, and the command refuses a file of nothing else", doors="obj ply", files="*.iqm", what="absent", says="no vertices"),
-    Known("PLY has a column for all vertices, or none: what some meshes lack is left out, and a line says so", doors="ply", what="normals texcoords colors", says="none"),
-    Known("texture coordinates that some snapshots lack are left out, and a line says so", doors="usd", files="*.cgeo", what="texcoords", says="none"),
+    Known("these targets hold one snapshot", doors="obj ply render python", moments="between", what="absent", says="one snapshot"),
+    Known(
+        "no option selects the second clip of a name",
+        doors="obj ply usd render blender",
+        moments="clip",
+        what="absent",
+        says="not its own",
+    ),
+    Known(
+        "joints are not written, and the command refuses a file of nothing else",
+        doors="obj ply",
+        files="*.iqm",
+        what="absent",
+        says="no vertices",
+    ),
+    Known(
+        "PLY has a column for all vertices, or none: what some meshes lack is left out, and a line says so",
+        doors="ply",
+        what="normals texcoords colors",
+        says="none",
+    ),
+    Known(
+        "texture coordinates that some snapshots lack are left out, and a line says so",
+        doors="usd",
+        files="*.cgeo",
+        what="texcoords",
+        says="none",
+    ),
     Known(
         "corners at one position, but with other normals: one program counts them as one corner, another one as two",
-        doors="glb obj ply usd browser blender",
+        doors="glb obj ply usd browser blender python",
         files="hand_v2_prec0_base0*.tmf",
         what="triangles",
     ),
@@ -80,16 +103,21 @@ EXCEPTIONS = [
     ),
     Known(
         "a chain of 255 joints, each of which adds a rounding of single precision",
-        doors="glb obj ply usd browser blender",
+        doors="glb obj ply usd browser blender python",
         files="skin_255joints.iqm",
         what="positions",
         most=5e-6,
     ),
     Known("dots and bones are drawn in a way of its own", doors="render", what="absent", says="dots"),
-    Known("a picture of so many triangles shows little, and takes minutes in NumPy", doors="render", what="absent", says="more triangles"),
+    Known(
+        "a picture of so many triangles shows little, and takes minutes in NumPy",
+        doors="render",
+        what="absent",
+        says="more triangles",
+    ),
     Known(
         "numbers of up to 3e38, beside which the corners of most triangles are at one place, and cannot be told apart",
-        doors="glb obj ply usd browser blender",
+        doors="glb obj ply usd browser blender python",
         files="special_numbers_*.cgeo",
         what="normals texcoords winding triangles",
     ),
@@ -128,8 +156,18 @@ EXCEPTIONS = [
         files="ours_domains_*.slmesh",
         what="normals",
     ),
-    Known("white space in a name is written as `_`, because OBJ ends names there", doors="obj", moments="names", when=lambda zero, moment: any(name.split() != [name] for name in zero.names())),
-    Known("Blender cuts names after 63 bytes", doors="blender", moments="names", when=lambda zero, moment: any(len(name) > 63 for name in zero.names())),
+    Known(
+        "white space in a name is written as `_`, because OBJ ends names there",
+        doors="obj",
+        moments="names",
+        when=lambda zero, moment: any(name.split() != [name] for name in zero.names()),
+    ),
+    Known(
+        "Blender cuts names after 63 bytes",
+        doors="blender",
+        moments="names",
+        when=lambda zero, moment: any(len(name) > 63 for name in zero.names()),
+    ),
     Known(
         "normals have the stored lengths, and are interpolated with these",
         doors="usd browser",

@@ -2,9 +2,10 @@
 
     faults.py DOOR,.. FOLDER    FOLDER is tests/data
 
-A door with a fault is a door that reads another file than column zero: one whose right reading is what the fault makes of the first. So the same fault is
-planted in each door, whatever it is written in, and nothing is built again. Prints a table of faults by doors, with what was noticed. Exit
-status 1 if a fault is not noticed that `BLIND` does not list, or if something differs without a fault.
+A door with a fault is a door that reads another file than column zero: one whose right reading is what the fault makes of the
+first. So the same fault is planted in each door, whatever it is written in, and nothing is built again. Prints a table of faults by
+doors, with what was noticed. Exit status 1 if a fault is not noticed that `BLIND` does not list, or if something differs without a
+fault.
 """
 
 import re
@@ -21,7 +22,7 @@ import table
 from drawn import Array, Door
 from zero import column_zero
 
-# What a door cannot notice, and why.
+# Faults that a door cannot show, with the reason.
 BLIND = {
     ("V from the other edge", "render"): "pictures of normals have no images",
     ("triangles the other way around", "render"): "both sides are drawn",
@@ -35,7 +36,7 @@ class Model:
     """A small IQM model: a strip of quads that three joints bend."""
 
     pose_parents: tuple[int, ...] = (-1, 0, 1)
-    # Of the last vertices, which no joint moves.
+    # The weight of the first joint for the last vertices, which no joint moves.
     resting_weight: int = 0
     flips_v: bool = False
     turns: bool = False
@@ -73,12 +74,23 @@ class Model:
         indices = np.array(triangles, "<u4")
         if self.turns:
             indices, normals = indices[:, ::-1], -normals
-        arrays = [(0, 7, 3, positions), (1, 7, 2, texcoords), (2, 7, 3, normals), (4, 1, 4, joints), (5, 1, 4, weights), (6, 1, 4, colors)]
+        arrays = [
+            (0, 7, 3, positions),
+            (1, 7, 2, texcoords),
+            (2, 7, 3, normals),
+            (4, 1, 4, joints),
+            (5, 1, 4, weights),
+            (6, 1, 4, colors),
+        ]
         return iqm(arrays, indices, (-1, 0, 1), self.pose_parents, self.sum_of_weights)
 
 
 def iqm(
-    arrays: list[tuple[int, int, int, Array]], triangles: Array, joint_parents: tuple[int, ...], pose_parents: tuple[int, ...], scale: float
+    arrays: list[tuple[int, int, int, Array]],
+    triangles: Array,
+    joint_parents: tuple[int, ...],
+    pose_parents: tuple[int, ...],
+    scale: float,
 ) -> bytes:
     """An IQM file of version 2 with one mesh, joints in a row, and an animation of four frames, in which the root has a scale."""
     text = b"\0strip\0material\0a\0b\0c\0bend\0"
@@ -94,9 +106,7 @@ def iqm(
     joint = b"".join(
         struct.pack("<Ii10f", 16 + 2 * i, parent, float(i > 0), 0, 0, 0, 0, 0, 1, 1, 1, 1) for i, parent in enumerate(joint_parents)
     )
-    pose = b"".join(
-        struct.pack("<iI20f", parent, 1023, *low[i], *steps[i]) for i, parent in enumerate(pose_parents)
-    )
+    pose = b"".join(struct.pack("<iI20f", parent, 1023, *low[i], *steps[i]) for i, parent in enumerate(pose_parents))
     anim = struct.pack("<3IfI", 22, 0, 4, 10.0, 0)
     mesh = struct.pack("<6I", 1, 7, 0, len(arrays[0][3]), 0, len(triangles))
     data, places = bytearray(124), {}
@@ -127,7 +137,7 @@ def iqm(
 
 
 def mirrored(data: bytes) -> bytes:
-    """A Second Life mesh whose bind shape mirrors along the first axis: its skin stands at the end, and the header names it there."""
+    """A Second Life mesh whose bind shape mirrors along the first axis. Its skin is appended, and the header has the new place."""
     key = data.index(b"k\0\0\0\x04skin{")
     offset_at = data.index(b"k\0\0\0\x06offseti", key) + 12
     size_at = data.index(b"k\0\0\0\x04sizei", key) + 10

@@ -1,4 +1,4 @@
-"""The door GLB: a reader of glTF 2.0 that evaluates nodes, skins, morph targets and animations as the specification describes them."""
+"""The door GLB: a reader of glTF 2.0 that evaluates nodes, skins, morph targets and animations by the specification."""
 
 import json
 import struct
@@ -57,7 +57,7 @@ class Glb:
 
 def sampled(times: Array, values: Array, seconds: float, rule: str, is_rotation: bool) -> Array:
     """The value of a sampler at a time. Values of one key may be several rows."""
-    keys = values.reshape(len(times), -1)
+    keys: Array = values.reshape(len(times), -1)
     # Times are stored in single precision, and the microseconds of a proxy are rounded.
     near = int(np.abs(times - seconds).argmin())
     if abs(times[near] - seconds) < 1e-6 * (near + 1) + 1e-6 * abs(seconds):
@@ -76,7 +76,7 @@ def sampled(times: Array, values: Array, seconds: float, rule: str, is_rotation:
     if cosine > 1 - 1e-9:
         return first * (1 - share) + second * share
     angle = np.arccos(cosine)
-    return (np.sin((1 - share) * angle) * first + np.sin(share * angle) * second) / np.sin(angle)
+    return np.asarray((np.sin((1 - share) * angle) * first + np.sin(share * angle) * second) / np.sin(angle))
 
 
 def local_matrix(node: dict[str, Any]) -> Array:
@@ -222,7 +222,7 @@ class GlbDoor:
 
 
 def inverses(matrices: Array) -> Array:
-    """Inverse matrices; those of matrices that have none are NaN."""
+    """Inverse matrices; NaN for singular matrices."""
     with np.errstate(all="ignore"):
         singular = np.abs(np.linalg.det(matrices)) < 1e-300
         out: Array = np.linalg.inv(np.where(singular[:, None, None], np.eye(3), matrices))

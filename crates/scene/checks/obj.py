@@ -58,7 +58,7 @@ def read(path: Path) -> Corners:
 
 
 def numbers(rows: list[list[str]], count: int) -> Array:
-    """Rows of numbers; NaN for those that a row lacks."""
+    """Rows of numbers, filled with NaN."""
     full = [row[:count] + ["nan"] * (count - len(row)) for row in rows]
     return np.array(full, dtype=float).reshape(-1, count)
 

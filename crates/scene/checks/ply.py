@@ -64,7 +64,10 @@ def read(path: Path) -> Corners:
         return None if values is None else values[chosen]
 
     return Corners(
-        y_up(positions)[chosen], at_corners(None if normals is None else unit(y_up(normals))), at_corners(colors), at_corners(texcoords)
+        y_up(positions)[chosen],
+        at_corners(None if normals is None else unit(y_up(normals))),
+        at_corners(colors),
+        at_corners(texcoords),
     )
 
 

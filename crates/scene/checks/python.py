@@ -15,7 +15,7 @@ class PythonDoor:
 
     bounds = Bounds()
 
-    def __init__(self, path: Path, folder: Path, lod: str = "finest") -> None:
+    def __init__(self, path: Path, folder: Path, lod: Any = "finest") -> None:
         self.path = path
         try:
             self.scene = meshmap.scene(path, lod=lod)
@@ -40,7 +40,7 @@ class PythonDoor:
         return joined([self.corners(shape, moment, places) for shape in shown])
 
     def is_shown(self, shape: Any) -> bool:
-        """Of the levels of an object, the first is the finest."""
+        """True unless a finer level of the same object is shown."""
         first = next(each for each in self.scene.shapes if each.object == shape.object)
         return shape.object is None or shape is first or shape.address == first.address
 
@@ -58,7 +58,10 @@ class PythonDoor:
         arrays = shape.arrays(key)
         positions, normals = arrays.positions.astype(float), arrays.normals
         if moment.kind == "clip" and arrays.joints is not None:
-            moved = np.concatenate([places @ self.scene.skeleton.inverse_bind, np.eye(4)[None]])
+            skeleton = self.scene.skeleton
+            assert skeleton is not None
+            # The joint after the last one rests.
+            moved = np.concatenate([places @ skeleton.inverse_bind, np.eye(4)[None]])
             blended = np.einsum("vk,vkij->vij", arrays.weights.astype(float), moved[arrays.joints])
             positions = np.einsum("vij,vj->vi", blended[:, :3, :3], positions) + blended[:, :3, 3]
             if normals is not None:
@@ -72,4 +75,6 @@ class PythonDoor:
         colors, texcoords = arrays.colors.get(0), arrays.texcoords.get(0)
         if texcoords is not None:
             texcoords = texcoords[chosen][..., :2].astype(float) * (1, -1) + (0, 1)
-        return Corners(move(positions, self.upright)[chosen], normals, None if colors is None else colors[chosen].astype(float), texcoords)
+        return Corners(
+            move(positions, self.upright)[chosen], normals, None if colors is None else colors[chosen].astype(float), texcoords
+        )

@@ -1,12 +1,13 @@
-"""The door `render`: pictures, compared with those of a small rasteriser.
+"""The door `render`: pictures, compared with the pictures of a small rasteriser.
 
-Pictures in the mode `normals` show where a file is covered, and the normal at each pixel. They notice poses, bind shapes, the axis that points up, snapshots
-and normals. They cannot notice the unit (the camera fits everything into the picture), the winding (both sides are drawn), texture coordinates, and
-images. Colours of vertices are compared in the mode `shaded` only as being there. Clouds of points and bones are dots and lines of the door's own, and are not
-compared.
+Pictures in the mode `normals` show where a file is covered, and the normal at each pixel. They notice poses, bind shapes, the axis
+that points up, snapshots, levels of detail and normals. They cannot notice the unit, because the camera fits everything into the
+picture; the winding, because both sides are drawn; texture coordinates, colours and images. Clouds of points and bones are dots and
+lines of the door's own, and are not compared.
 """
 
 from pathlib import Path
+from typing import Any
 
 import meshmap
 import numpy as np
@@ -22,11 +23,14 @@ ABOVE = (12 / 13, 5 / 13)
 # The tangent of half the angle of view, and the share of the picture that is filled.
 TANGENT = 0.268
 FILLED = 0.9
-# The shares of covered pixels that may be covered otherwise, at edges, and whose normals may be others, where triangles hide each other.
+# The shares of covered pixels that may be covered otherwise, at edges, and that may have other normals, where triangles hide each
+# other.
 MOST_COVERED = 0.005
 MOST_NORMALS = 0.01
 # Below this share of the picture, the command draws dots.
 LEAST_COVERED = 0.002
+# Triangles at this relative distance from each other are at one place: any of them may be seen.
+SAME_PLACE = 1e-3
 # The greatest difference between bytes of normals.
 BYTES = 3
 # More triangles than pixels show little.
@@ -43,7 +47,7 @@ class RenderDoor:
         return None
 
     def picture(self, moment: Moment) -> Array:
-        options: dict[str, object] = {}
+        options: dict[str, Any] = {}
         if moment.kind == "clip":
             if not moment.is_named:
                 raise Absent("a clip whose name is not its own")
@@ -55,7 +59,7 @@ class RenderDoor:
         elif moment.kind == "between":
             raise Absent("one snapshot")
         try:
-            return meshmap.render(self.path, size=(SIZE, SIZE), samples=1, mode="normals", **options)
+            return np.asarray(meshmap.render(self.path, size=(SIZE, SIZE), samples=1, mode="normals", **options))
         except (meshmap.Error, ValueError) as error:
             raise Absent(str(error)) from None
 
@@ -82,7 +86,11 @@ class RenderDoor:
         if others > most:
             place = np.unravel_index(int(apart.argmax()), apart.shape)
             differences.append(
-                Difference("normals", f"{int(both.sum())} pixels, {wanted[place].round().tolist()}", f"{others} others, {found[place].tolist()}")
+                Difference(
+                    "normals",
+                    f"{int(both.sum())} pixels, {wanted[place].round().tolist()}",
+                    f"{others} others, {found[place].tolist()}",
+                )
             )
         return Result(0.0, differences)
 
@@ -107,7 +115,7 @@ def seen(points: Array) -> tuple[Array, Array]:
 
 
 def drawn(corners: Corners) -> tuple[Array, Array]:
-    """The bytes of normals at all pixels, and the pixels that are covered. NaN stands for no normal, and for triangles at one place."""
+    """The bytes of normals, and the pixels that are covered. NaN stands for no normal, and for triangles at one place."""
     places, nearness = seen(corners.positions)
     low = np.clip(np.floor(places.min(axis=1) - 0.5).astype(int) + 1, 0, SIZE)
     high = np.clip(np.floor(places.max(axis=1) - 0.5).astype(int) + 1, 0, SIZE)
@@ -123,7 +131,7 @@ def drawn(corners: Corners) -> tuple[Array, Array]:
     depth = np.zeros(SIZE * SIZE)
     np.maximum.at(depth, pixel, near)
     bytes_of = np.full((SIZE * SIZE, 3), np.nan)
-    is_front = near >= depth[pixel] * (1 - 1e-4)
+    is_front = near >= depth[pixel] * (1 - SAME_PLACE)
     pixel, normal = pixel[is_front], np.round((normal[is_front] * 0.5 + 0.5) * 255)
     bytes_of[pixel] = normal
     with np.errstate(invalid="ignore"):
@@ -133,7 +141,7 @@ def drawn(corners: Corners) -> tuple[Array, Array]:
 
 
 def hits(rows: Array, corners: Corners, places: Array, nearness: Array, low: Array, high: Array) -> tuple[Array, Array, Array]:
-    """The pixels of some triangles, how near each is, and the normals there: of the boxes around triangles, what is inside."""
+    """The pixels of some triangles, how near each is, and the normals there."""
     width = (high - low)[rows, 0]
     counts = (high - low)[rows].prod(axis=1)
     of = np.repeat(np.arange(len(rows)), counts)

@@ -40,7 +40,7 @@ class Stored:
 
 
 def read(path: Path) -> Stored:
-    """All arrays of a file. Raises `Unexpected` if one has another digest than the expectation beside the file."""
+    """All arrays of a file. Raises `Unexpected` if the digest of an array differs from the expectation next to the file."""
     with meshmap.open(path) as file:
         stored = Stored(path, file.format)
         addresses = [entry.address for entry in file.arrays()]
@@ -80,7 +80,7 @@ def verify(stored: Stored, expected: dict[str, Any]) -> None:
 
 
 class IqmTables:
-    """The tables of an IQM file that are no arrays of numbers: read as `iqm.txt` describes them."""
+    """The tables of an IQM file besides its arrays of numbers, read as `iqm.txt` describes them."""
 
     def __init__(self, path: Path) -> None:
         data = path.read_bytes()

@@ -2,7 +2,8 @@
 
     table.py DOOR,.. FILE..    compares what each door shows of each file with column zero
 
-Prints each difference, each kind of exception and its count, and the table. Exit status 1 if something differs that `exceptions.py` does not list.
+Prints each difference, each kind of exception and its count, and the table. Exit status 1 if something differs that `exceptions.py`
+does not list.
 """
 
 import importlib
@@ -47,7 +48,7 @@ class Table:
     cells: dict[tuple[str, str], Cell] = field(default_factory=dict)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     differences: list[Difference] = field(default_factory=list)
-    seconds: Counter[str] = field(default_factory=Counter)
+    seconds: dict[str, float] = field(default_factory=dict)
     is_quiet: bool = False
 
     def cell(self, zero: Zero, door: str) -> Cell:
@@ -84,7 +85,7 @@ def check_file(table: Table, path: Path) -> None:
         begin = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             check_door(table, zero, shown, name, Path(folder), opener(name))
-        table.seconds[name] += time.monotonic() - begin
+        table.seconds[name] = table.seconds.get(name, 0.0) + time.monotonic() - begin
 
 
 def opener(name: str) -> Any:
@@ -120,15 +121,14 @@ def check_door(table: Table, zero: Zero, shown: dict[Moment, Corners], name: str
         except Exception:
             table.report(zero, name, moment, Difference("crash", str(moment), " ".join(traceback.format_exc(limit=-2).split())))
             continue
-        # Joints move the triangles of the rest pose; snapshots may have triangles of their own.
-        if pairs is None or moment.kind != "clip":
-            pairs = pairs_of(expected, found, door)
-        if pairs is None:
-            kinds = [f"{len(each)} {'points' if each.are_points() else 'triangles'}" for each in (expected, found)]
-            table.report(zero, name, moment, Difference("triangles", *kinds))
-            continue
         # Differences from the first snapshot are rounded in its size.
         size = max(size_of(expected), size_of(shown[rest]))
+        # Joints move the triangles of the rest pose; snapshots may have triangles of their own.
+        if pairs is None or moment.kind != "clip":
+            pairs = pairs_of(expected, found, door, size)
+        if pairs is None:
+            table.report(zero, name, moment, Difference("triangles", kind_of(expected), kind_of(found)))
+            continue
         compare_moment(table, zero, name, moment, compare(expected, found, pairs, bounds_of(door), size))
 
 
@@ -148,10 +148,14 @@ def bounds_of(door: Door) -> Bounds:
     return getattr(door, "bounds", Bounds())
 
 
-def pairs_of(expected: Corners, found: Corners, door: Door) -> Match | None:
+def pairs_of(expected: Corners, found: Corners, door: Door, size: float) -> Match | None:
     if expected.are_points() != found.are_points() and len(expected) + len(found):
         return None
-    return match(expected, found, bounds_of(door).positions * 4)
+    return match(expected, found, bounds_of(door).positions * 4, size)
+
+
+def kind_of(corners: Corners) -> str:
+    return f"{len(corners)} {'points' if corners.are_points() else 'triangles'}"
 
 
 def compare_moment(table: Table, zero: Zero, name: str, moment: Moment, result: Any) -> None:
@@ -189,7 +193,9 @@ def main(arguments: list[str]) -> int:
         cells = [cell for (_, name), cell in table.cells.items() if name == door]
         agree, excepted, differ = (sum(getattr(cell, kind) for cell in cells) for kind in ("agree", "excepted", "differ"))
         largest = max((cell.largest for cell in cells), default=0.0)
-        print(f"{door}: {len(cells)} files: {agree} agree, {excepted} excepted, {differ} differ, largest {largest:.1e}, {table.seconds[door]:.0f} s")
+        print(
+            f"{door}: {len(cells)} files: {agree} agree, {excepted} excepted, {differ} differ, largest {largest:.1e}, {table.seconds[door]:.0f} s"
+        )
     return 1 if table.differences else 0
 
 

@@ -125,7 +125,7 @@ def place_of(transform: Gf.Matrix4d) -> Any:
 
 
 def is_visible(prim: Usd.Prim, code: Usd.TimeCode) -> bool:
-    return UsdGeom.Imageable(prim).ComputeVisibility(code) != UsdGeom.Tokens.invisible
+    return bool(UsdGeom.Imageable(prim).ComputeVisibility(code) != UsdGeom.Tokens.invisible)
 
 
 def spread(values: Array, rule: str, chosen: Array) -> Array:

@@ -1,6 +1,6 @@
 """Column zero: what a file shows, from the stored arrays and the rules of its format, independent of all doors.
 
-The rules are written anew from the specifications; nothing of `crates/scene` is used.
+The rules are written from the specifications, and share no code with `crates/scene`.
 
 | rule | source |
 |---|---|
@@ -30,7 +30,7 @@ from stored import IqmTables, cgeo_properties, read
 
 # The frames or snapshots per second of a file that stores no rate.
 USUAL_RATE = 24.0
-# Of files with more clips, the first, the last and some others by a fixed seed are compared.
+# If a file has more clips, the first, the last and some others by a fixed seed are compared.
 MOST_CLIPS = 6
 SEED = 20
 
@@ -126,7 +126,7 @@ class Zero:
         return False
 
     def turns_alone(self, moment: Moment) -> bool:
-        """True if the normals of a snapshot decide about its fronts in another way than those of the first one."""
+        """True if the normals of a snapshot show other fronts than the normals of the first snapshot."""
         sides = [side_of_normals(part) for when in (REST, moment) for part in self.parts(when)[:1]]
         return len(sides) == 2 and sides[0] != sides[1]
 
@@ -162,7 +162,7 @@ class Zero:
                 corners.texcoords[..., 1] = 1 - corners.texcoords[..., 1]
 
     def names(self) -> set[str]:
-        """The names of materials, and of images beside the file."""
+        """The names of materials, and of images in the folder of the file."""
         names = {name for part in self.parts(REST) for name in part.names if name and len(part.corners)}
         # A name without an ending may be the one of a PNG.
         paths = [path for name in names for path in (Path(name).name, Path(name).name + ".png")]
@@ -179,7 +179,8 @@ def is_degenerate(corners: Array) -> Array:
 def side_of_normals(part: Part) -> int:
     """1 if most normals point to the side from which corners run counter-clockwise, -1 if most point away, 0 if neither.
 
-    About 4,096 triangles are asked, as the documentation of the library says: in a file of random normals, others give another answer.
+    About 4,096 triangles are asked, as the documentation of the library says: in a file of random normals, others give another
+    answer.
     """
     positions, normals = part.gather("position"), part.gather("normal")
     if positions is None or normals is None or not len(positions):
@@ -243,10 +244,15 @@ class Tmf(Zero):
         super().__init__(path)
         self.up = Y_UP
         numbers = {int(address[7 : address.index("]")]) for address in self.stored.arrays if address.startswith("meshes[")}
-        self.list = [self.part_of(number) for number in sorted(numbers) if self.stored.get(f"meshes[{number}].vertices") is not None]
+        self.list = [
+            self.part_of(number) for number in sorted(numbers) if self.stored.get(f"meshes[{number}].vertices") is not None
+        ]
 
     def part_of(self, number: int) -> Part:
-        get = lambda name: self.stored.get(f"meshes[{number}].{name}")  # noqa: E731
+
+        def get(name: str) -> Array | None:
+            return self.stored.get(f"meshes[{number}].{name}")
+
         vertices, lead = get("vertices"), get("vertex_triangles")
         assert vertices is not None
 
@@ -293,7 +299,10 @@ class SlMesh(Zero):
         return sorted({int(name[: name.index("]")]) for name in names if name.endswith(".positions")})
 
     def part_of(self, face: str) -> Part:
-        get = lambda name: self.stored.get(f"{face}.{name}")  # noqa: E731
+
+        def get(name: str) -> Array | None:
+            return self.stored.get(f"{face}.{name}")
+
         positions, indices = get("positions"), get("indices")
         assert positions is not None
         indices = np.zeros(0, np.uint16) if indices is None else indices
@@ -311,7 +320,7 @@ class SlMesh(Zero):
     def parts(self, moment: Moment) -> list[Part]:
         if not self.levels:
             return []
-        # Of all levels, the finest is shown.
+        # The finest of all levels is shown.
         level = moment.name if moment.name in self.levels else self.levels[0]
         return [self.part_of(f"{level}.faces[{face}]") for face in self.faces_of(level)]
 
@@ -333,7 +342,10 @@ class CGeo(Zero):
             self.moments.append(Moment("between", 0, between, between * self.step))
 
     def part_at(self, snapshot: int) -> Part:
-        get = lambda name: self.stored.get(f"snapshots[{snapshot}].{name}")  # noqa: E731
+
+        def get(name: str) -> Array | None:
+            return self.stored.get(f"snapshots[{snapshot}].{name}")
+
         positions, corners = get("positions"), get("triangles.positions")
         assert positions is not None
         corners = np.zeros((0, 3), np.uint32) if corners is None else corners
@@ -369,7 +381,7 @@ def unit_of(properties: dict[str, str]) -> float | None:
     sides = [side for side in zip(*sizes) if min(side) > 0]
     if sides and all(len(size) == 3 for size in sizes):
         units, millimetres = max(sides)
-        return millimetres / units / 1000
+        return float(millimetres / units / 1000)
     scale = number(properties.get("scale", ""))
     return scale / 1000 if scale is not None and scale > 0 else None
 
@@ -453,7 +465,7 @@ class Iqm(Zero):
                 normals = np.einsum("vij,vj->vi", cofactors(skin), normals)
         triangles = self.stored.get("triangles")
         parts = []
-        for name, material, first, count in self.tables.meshes:
+        for _, material, first, count in self.tables.meshes:
             chosen = np.zeros((0, 3), np.uint32) if triangles is None else triangles[first : first + count]
             # Colours are decided by each mesh.
             used = np.unique(chosen)
@@ -474,7 +486,7 @@ class Iqm(Zero):
         return blended
 
     def is_sheared(self, moment: Moment) -> bool:
-        """True if the place of a joint relative to its parent is no translation, rotation and scale: poses have other parents."""
+        """True if the place of a joint relative to its parent is sheared, because poses have other parents."""
         if moment.kind != "clip" or self.tables.joint_parents == self.tables.pose_parents or not self.tables.joint_parents:
             return False
         places = self.places_at(moment)
@@ -485,7 +497,7 @@ class Iqm(Zero):
         return False
 
     def shears_bones(self, moment: Moment) -> bool:
-        """True if what a joint does to its vertices, or its place, is no translation, rotation and scale."""
+        """True if the place of a joint, or the transform of its vertices, is sheared."""
         places = self.places_at(moment)
         return any(is_sheared(matrix) for matrix in [*places, *(places @ np.linalg.inv(self.rest_joints))])
 
@@ -551,9 +563,10 @@ def influences(joints: Array | None, weights: Array | None, count: int, vertices
     return joints, weights
 
 
-ZEROS: dict[str, Any] = {".ctm": OpenCtm, ".tmf": Tmf, ".slmesh": SlMesh, ".cgeo": CGeo, ".iqm": Iqm}
+ZEROS: dict[str, Any] = {"openctm": OpenCtm, "tmf": Tmf, "slmesh": SlMesh, "cgeo": CGeo, "iqm": Iqm}
+ENDINGS = {".ctm": "openctm", ".slm": "slmesh", ".llmesh": "slmesh"}
 
 
 def column_zero(path: Path) -> Zero:
-    zero: Zero = ZEROS[path.suffix](path)
+    zero: Zero = ZEROS[ENDINGS.get(path.suffix, path.suffix[1:])](path)
     return zero

@@ -76,8 +76,8 @@ impl Target {
     /// The table of the targets.
     const fn about(self) -> About {
         let (name, revision, beside): (_, _, &[_]) = match self {
-            Self::Glb => ("glb", 3, &[]),
-            Self::Gltf => ("gltf", 3, &["bin"]),
+            Self::Glb => ("glb", 4, &[]),
+            Self::Gltf => ("gltf", 4, &["bin"]),
             Self::Obj => ("obj", 3, &["mtl"]),
             Self::Ply => ("ply", 3, &[]),
             Self::Stl => ("stl", 2, &[]),

@@ -63,6 +63,12 @@ pub(super) fn animate(gltf: &mut Gltf, runs: &[Run], times: &[f32], keys: usize)
             channels.add(output, run.node, "weights", "LINEAR");
         }
         if runs.len() > 1 {
+            // Programs that play no animation show the first run only.
+            if index > 0
+                && let Some(node) = gltf.document.nodes.get_mut(run.node)
+            {
+                node.scale = Some([0.0; 3]);
+            }
             let shown = |key: usize| {
                 if (run.first..end).contains(&key) {
                     [1.0; 3]

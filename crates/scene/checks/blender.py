@@ -50,8 +50,8 @@ class BlenderDoor:
         self.output = folder / "blender.npz"
         options: dict[str, object] = {"all_levels": True} if path.suffix == ".slmesh" else {}
         self.info = Worker.ask({"path": str(path.resolve()), "options": options})
-        # Custom normals of meshes that deform are two angles of 16 bits around Blender's own normal.
-        self.bounds = Bounds(normals=2e-2 if self.info["is_skinned"] else 1e-5)
+        # Custom normals of meshes that deform are two angles of 16 bits around Blender's own normal, which thin triangles lack.
+        self.bounds = Bounds(normals=2e-2, other_normals=5e-4) if self.info["is_skinned"] else Bounds()
 
     def names(self) -> set[str]:
         return set(self.info["names"])

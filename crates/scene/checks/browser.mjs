@@ -149,7 +149,7 @@ async function write({ moment, output }) {
         parts.push({
             isPoints: part.isPoints === true,
             isMirrored: part.matrixWorld.determinant() < 0,
-            isFromTop: material.map ? !material.map.flipY : object.file.info.conventions.vOrigin === 'top',
+            isFromTop: material?.map ? !material.map.flipY : object.file.info.conventions.vOrigin === 'top',
             positions: sink.add(positions(part), 3),
             normals: normal ? sink.add(normals(part), 3) : null,
             colors: color ? sink.add(numbers(color), color.itemSize) : null,

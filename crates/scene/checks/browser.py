@@ -81,8 +81,8 @@ class BrowserDoor:
             chosen = (np.arange(len(positions)) if index is None else index[:, 0].astype(int)).reshape(-1, 3)
             chosen = chosen[:, ::-1] if part["isMirrored"] else chosen
         if texcoords is not None:
-            # CGeo files have a third coordinate.
-            texcoords = texcoords[:, :2]
+            # Files have one to three coordinates.
+            texcoords = np.pad(texcoords, ((0, 0), (0, 1)))[:, :2]
             if not part["isFromTop"]:
                 texcoords = texcoords * (1, -1) + (0, 1)
 

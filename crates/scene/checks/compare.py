@@ -15,6 +15,8 @@ class Bounds:
     normals: float = 1e-5
     colors: float = 1e-6
     texcoords: float = 1e-6
+    # The share of corners whose normals may be others.
+    other_normals: float = 0.0
 
 
 @dataclass
@@ -58,6 +60,10 @@ class Match:
 ORDERS = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0], [1, 0, 2], [0, 2, 1]])
 # An order that turns a triangle around is chosen only if it is better by this.
 TURNING = 1e-5
+# The size of a cell of the grid in which triangles are looked for, and the distance of corners that belong together, in tolerances.
+CELL = 16
+# Corners this close to each other, in sizes, are at one place.
+AT_ONE_PLACE = 2e-5
 
 
 def size_of(corners: Corners) -> float:
@@ -123,18 +129,27 @@ def match(expected: Corners, found: Corners, tolerance: float, size: float) -> M
         a, b = expected.select(left), found.select(right)
         apart = distances(a.positions, b.positions) / size
         if apart.size == 0 or float(apart.min(axis=0).max()) <= tolerance + TURNING:
-            return Match(left, right, best_orders(a, b, size), 0, 0)
-    return match_by_place(expected, found, size, tolerance)
+            return Match(left, right, best_orders(a, b), 0, 0)
+    by_place = match_by_place(expected, found, size, tolerance)
+    left, right = everything
+    if len(left) == len(right) and by_place.missing > len(left) / 2:
+        # Everything has moved: what has moved where says more than what is not there.
+        return Match(left, right, best_orders(expected, found), 0, 0)
+    return by_place
 
 
-def best_orders(expected: Corners, found: Corners, size: float) -> Array:
-    """The order of corners of each triangle of the door."""
-    return np.asarray(distances(*features(expected, found, size)).argmin(axis=0))
+def best_orders(expected: Corners, found: Corners) -> Array:
+    """The order of corners of each triangle of the door: by positions and, of corners at one place, by all other attributes."""
+    size = size_of(expected)
+    apart = distances(expected.positions / size, found.positions / size)
+    others = distances(*features(expected, found, size))
+    others[apart > apart.min(axis=0, initial=np.inf) + AT_ONE_PLACE] = np.inf
+    return np.asarray(others.argmin(axis=0))
 
 
 def match_by_place(expected: Corners, found: Corners, size: float, tolerance: float) -> Match:
     """By cells of a grid around the centres of triangles. A centre at the edge of a cell is found in the next grid."""
-    cell = max(tolerance, 1e-7) * 16
+    cell = tolerance * CELL
     left, right = np.arange(len(expected)), np.arange(len(found))
     pairs = [(left[:0], right[:0])]
     places = [np.nan_to_num(corners.positions.mean(axis=1) / size) for corners in (expected, found)]
@@ -148,7 +163,7 @@ def match_by_place(expected: Corners, found: Corners, size: float, tolerance: fl
         if not len(left) or not len(right):
             break
     chosen, partners = (np.concatenate(rows) for rows in zip(*pairs))
-    orders = best_orders(expected.select(chosen), found.select(partners), size)
+    orders = best_orders(expected.select(chosen), found.select(partners))
     missing = int((~are_thin(expected.select(left), size * tolerance)).sum())
     added = int((~are_thin(found.select(right), size * tolerance)).sum())
     return Match(chosen, partners, orders, missing, added)
@@ -164,13 +179,15 @@ def pair_equal_cells(
     order_of_right[right] = np.arange(len(right))
     a = np.flatnonzero(alone[left])
     b = order_of_right[left[a]]
-    near = distances(expected.positions[a] / size, found.positions[b] / size).min(axis=0) <= max(tolerance, 0.01)
+    most = tolerance * CELL * size
+    near = distances(expected.positions[a], found.positions[b]).min(axis=0) <= most
     pairs = [(int(x), int(y)) for x, y in zip(a[near], b[near])]
 
     by_cell: dict[int, list[int]] = {}
     for row in np.flatnonzero(~alone[right]).tolist():
         by_cell.setdefault(int(right[row]), []).append(row)
-    left_features, right_features = features(expected, found, size)
+    own_size = size_of(expected)
+    left_features, right_features = features(expected, found, own_size)
     for row in np.flatnonzero(~alone[left]).tolist():
         candidates = by_cell.get(int(left[row]), [])[:64]
         if not candidates:
@@ -178,7 +195,8 @@ def pair_equal_cells(
         whole = np.repeat(left_features[None, row], len(candidates), axis=0)
         apart = distances(whole, right_features[candidates]).min(axis=0)
         choice = int(apart.argmin())
-        if apart[choice] <= max(tolerance, 0.01):
+        place = expected.positions[None, row]
+        if distances(place, found.positions[None, candidates[choice]]).min() <= most:
             pairs.append((row, candidates[choice]))
             by_cell[int(left[row])].remove(candidates[choice])
     rows = np.array(pairs, dtype=int).reshape(-1, 2)
@@ -190,7 +208,7 @@ def text(row: Array) -> str:
 
 
 def compare_arrays(
-    what: str, expected: Array | None, found: Array | None, bound: float, scale: float
+    what: str, expected: Array | None, found: Array | None, bound: float, scale: float, share: float
 ) -> tuple[float, list[Difference]]:
     """The largest difference, and its place if it is larger than the bound. What column zero does not have is not compared."""
     if expected is None or not np.isfinite(expected).any():
@@ -206,10 +224,10 @@ def compare_arrays(
     apart[known & ~np.isfinite(apart)] = np.inf
     apart[~known] = 0.0
     worst = float(apart.max()) if apart.size else 0.0
-    if worst <= bound:
+    count = int((apart > bound).sum())
+    if count <= share * apart.size:
         return worst, []
     place = np.unravel_index(int(apart.argmax()), apart.shape)
-    count = int((apart > bound).sum())
     label = f"{what} of {count} of {int(known.sum())} corners"
     return worst, [Difference(label, text(expected[place]), text(found[place]), worst)]
 
@@ -244,7 +262,8 @@ def compare(expected: Corners, found: Corners, pairs: Match, bounds: Bounds, siz
         if expected.are_points() and getattr(found, what) is None:
             # Points are not lit, and have no image.
             continue
-        largest, others = compare_arrays(what, wanted, getattr(found, what), bound, scale)
+        share = bounds.other_normals if what == "normals" else 0.0
+        largest, others = compare_arrays(what, wanted, getattr(found, what), bound, scale, share)
         if what == "positions" or others:
             worst = max(worst, largest)
         differences += others

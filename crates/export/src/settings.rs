@@ -76,13 +76,13 @@ impl Target {
     /// The table of the targets.
     const fn about(self) -> About {
         let (name, revision, beside): (_, _, &[_]) = match self {
-            Self::Glb => ("glb", 3, &[]),
-            Self::Gltf => ("gltf", 3, &["bin"]),
-            Self::Obj => ("obj", 3, &["mtl"]),
-            Self::Ply => ("ply", 3, &[]),
-            Self::Stl => ("stl", 2, &[]),
-            Self::Pc2 => ("pc2", 2, &["obj", "mtl"]),
-            Self::Usdc => ("usdc", 3, &[]),
+            Self::Glb => ("glb", 4, &[]),
+            Self::Gltf => ("gltf", 4, &["bin"]),
+            Self::Obj => ("obj", 4, &["mtl"]),
+            Self::Ply => ("ply", 4, &[]),
+            Self::Stl => ("stl", 3, &[]),
+            Self::Pc2 => ("pc2", 3, &["obj", "mtl"]),
+            Self::Usdc => ("usdc", 4, &[]),
         };
         About {
             name,

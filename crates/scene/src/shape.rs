@@ -371,7 +371,7 @@ impl Shape {
         }
     }
 
-    /// `true` if the normals at the first key point away from the fronts of the triangles, whose winding is this one; `None` if the shape
+    /// `true` if the normals at the first key of the file point away from the fronts of the triangles, whose winding is this one; `None` if the shape
     /// has no normals or no triangles. Damage counts as `false`.
     pub(crate) fn runs_against_normals(&self, front_face: Winding) -> Result<Option<bool>> {
         match &self.geometry {
@@ -381,8 +381,9 @@ impl Shape {
                 }
                 Ok(Some(view.runs_against_normals(front_face).unwrap_or(false)))
             }
+            // The first snapshot of the file, so that an object has its fronts on one side whichever snapshots are asked for.
             Geometry::Snapshots(snapshots) => {
-                let mesh = snapshots.at(0)?.mesh(cgeo::Parts::ALL);
+                let mesh = snapshots.base()?.mesh(cgeo::Parts::ALL);
                 Ok(Some(mesh.is_ok_and(|mesh| mesh.runs_against_normals())))
             }
         }

@@ -43,6 +43,12 @@ pub(super) fn write(plan: &Plan<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> 
         tree.children.extend(&joints.roots);
     }
     let mut skins = Skins::default();
+    if let Some(joints) = &joints
+        && plan.scene.has_only_joints()
+    {
+        // No mesh uses it: programs make an armature of the joints of a skin, and empty objects of other nodes.
+        skins.get(joints, false, gltf)?;
+    }
     let mut ids = MaterialIds::default();
     let mut all_runs = Vec::with_capacity(shapes.len());
     for shape in shapes {

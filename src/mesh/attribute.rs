@@ -228,7 +228,7 @@ impl Attribute {
             .map(|element| self.element_to_f32(element))
     }
 
-    /// An element as [`to_f32`](Self::to_f32) converts it; `None` if there is no such vertex.
+    /// An element as [`to_f32`](Self::to_f32) converts it; `None` if the vertex does not exist.
     pub(super) fn f32_at<const N: usize>(&self, vertex: usize) -> Option<[f32; N]> {
         let size = self.format.size();
         let start = vertex.checked_mul(size)?;

@@ -84,7 +84,10 @@ impl MeshFile {
     }
 
     fn read(source: &Source, options: &Options) -> Result<Self> {
-        let format = Format::detect(source)?;
+        let format = match ONLY {
+            Some(format) => format,
+            None => Format::detect(source)?,
+        };
         let source = source.clone();
         match format {
             Format::CGeo if !cfg!(meshmap_without = "cgeo") => {
@@ -451,6 +454,25 @@ impl MeshFile {
         self.source().locate(error)
     }
 }
+
+/// The format of a build that leaves all others out: it takes each file for one of this format, and needs no detection.
+const ONLY: Option<Format> = {
+    let left_out = [
+        cfg!(meshmap_without = "cgeo"),
+        cfg!(meshmap_without = "iqm"),
+        cfg!(meshmap_without = "openctm"),
+        cfg!(meshmap_without = "slmesh"),
+        cfg!(meshmap_without = "tmf"),
+    ];
+    match left_out {
+        [false, true, true, true, true] => Some(Format::CGeo),
+        [true, false, true, true, true] => Some(Format::Iqm),
+        [true, true, false, true, true] => Some(Format::OpenCtm),
+        [true, true, true, false, true] => Some(Format::SlMesh),
+        [true, true, true, true, false] => Some(Format::Tmf),
+        _ => None,
+    }
+};
 
 /// Returns `true` if a source, which begins with these bytes, has the format.
 type Detector = fn(&Source, &[u8]) -> Result<bool>;

@@ -62,7 +62,7 @@ def faces_are_flipped() -> None:
     path = sorted((DATA / "openctm/valid").glob("*RAW*.ctm"))[0]
     before = triangles_of(first_mesh(objects_of(path)).data)
     after = triangles_of(first_mesh(objects_of(path, flip_faces=True)).data)
-    assert np.array_equal(before[:, ::-1], after)
+    assert np.array_equal(before[:, [0, 2, 1]], after)
 
 
 def the_up_axis_turns_objects_and_not_vertices() -> None:
@@ -120,6 +120,7 @@ def triangles_that_change_are_built_again() -> None:
             count = len(file.snapshots)
             if count < 2:
                 continue
+            order = [0, 2, 1] if meshmap.scene(file).turns_triangles else [0, 1, 2]
             try:
                 decoded = [snapshot.decode(parts=["positions", "triangles"]) for snapshot in file.snapshots]
             except meshmap.Error:
@@ -138,7 +139,7 @@ def triangles_that_change_are_built_again() -> None:
                 corners = one.triangles.positions
                 a, b, c = corners.T
                 usable = corners[(a != b) & (b != c) & (c != a)]
-                assert np.array_equal(triangles_of(mesh), usable), (path.name, number)
+                assert np.array_equal(triangles_of(mesh), usable[:, order]), (path.name, number)
             found += len({one.triangles.positions.tobytes() for one in decoded}) > 1
     assert found, "no file has snapshots with different triangles"
 

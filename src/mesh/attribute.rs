@@ -223,26 +223,34 @@ impl Attribute {
 
     /// Iterates over the elements as [`to_f32`](Self::to_f32) converts them.
     pub fn iter_f32<const N: usize>(&self) -> impl ExactSizeIterator<Item = [f32; N]> + '_ {
-        let mut missing = [0.0; N];
+        self.bytes
+            .chunks_exact(self.format.size().max(1))
+            .map(|element| self.element_to_f32(element))
+    }
+
+    /// An element as [`to_f32`](Self::to_f32) converts it; `None` if the vertex does not exist.
+    pub(super) fn f32_at<const N: usize>(&self, vertex: usize) -> Option<[f32; N]> {
+        let size = self.format.size();
+        let start = vertex.checked_mul(size)?;
+        let element = self.bytes.get(start..start.checked_add(size)?)?;
+        Some(self.element_to_f32(element))
+    }
+
+    fn element_to_f32<const N: usize>(&self, element: &[u8]) -> [f32; N] {
+        let mut components = [0.0; N];
         if Fourth::of(&self.semantic) == Fourth::One
-            && let Some(fourth) = missing.get_mut(3)
+            && let Some(fourth) = components.get_mut(3)
         {
             *fourth = 1.0;
         }
-        let convert = move |element: &[u8]| {
-            let mut components = missing;
-            let stored = element.chunks_exact(self.format.scalar.size());
-            for (index, (value, component)) in components.iter_mut().zip(stored).enumerate() {
-                let number = component_to_f32(self.format, component);
-                *value = self
-                    .dequant
-                    .map_or(number, |dequant| dequant.apply(index, number));
-            }
-            components
-        };
-        self.bytes
-            .chunks_exact(self.format.size().max(1))
-            .map(convert)
+        let stored = element.chunks_exact(self.format.scalar.size());
+        for (index, (value, component)) in components.iter_mut().zip(stored).enumerate() {
+            let number = component_to_f32(self.format, component);
+            *value = self
+                .dequant
+                .map_or(number, |dequant| dequant.apply(index, number));
+        }
+        components
     }
 
     /// The smallest box around the first three components; `None` if no element is finite.

@@ -1,10 +1,11 @@
 //! Checks on which side of their triangles the normals of a mesh are.
 
+use super::attribute::Attribute;
 use super::semantic::Semantic;
 use super::vector::{cross, difference, dot};
 use super::view::MeshView;
 use crate::conventions::Winding;
-use crate::num::{as_u64, as_usize};
+use crate::num::as_usize;
 use crate::report::Result;
 
 /// The approximate maximum number of triangles of a mesh that are inspected.
@@ -20,19 +21,13 @@ impl MeshView {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`attribute`](Self::attribute), and [`LimitExceeded`](crate::ErrorKind::LimitExceeded) if the limits leave no
-    /// memory.
+    /// Returns the errors of [`attribute`](Self::attribute).
     pub fn runs_against_normals(&self, front_face: Winding) -> Result<bool> {
         let positions = self.attribute(&Semantic::Position)?;
         let normals = self.attribute(&Semantic::Normal)?;
         let (Some(positions), Some(normals)) = (positions, normals) else {
             return Ok(false);
         };
-        let memory = as_u64(self.vertex_count()).saturating_mul(24);
-        self.check_memory(memory, "positions and normals of a mesh")?;
-        let positions = positions.to_f32::<3>();
-        let normals = normals.to_f32::<3>();
-
         let sample = self
             .indices()
             .triangles()
@@ -49,8 +44,8 @@ impl MeshView {
 }
 
 /// The elements at the corners of a triangle; `None` if an index is out of range.
-fn corners(triangle: [u32; 3], array: &[[f32; 3]]) -> Option<[[f32; 3]; 3]> {
-    let [a, b, c] = triangle.map(|index| array.get(as_usize(index)).copied());
+fn corners(triangle: [u32; 3], attribute: &Attribute) -> Option<[[f32; 3]; 3]> {
+    let [a, b, c] = triangle.map(|index| attribute.f32_at(as_usize(index)));
     Some([a?, b?, c?])
 }
 

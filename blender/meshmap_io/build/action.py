@@ -6,8 +6,8 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ..readers.model import Animation
-from ..readers.notes import Notes
+from ..model.data import Animation
+from ..model.notes import Notes
 from .armature import Rig
 
 LAYERED = (4, 4, 0)

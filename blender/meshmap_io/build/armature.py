@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..readers.model import Skeleton
+from ..model.data import Skeleton
 
 
 @dataclass

@@ -10,9 +10,8 @@ import bpy
 import meshmap
 import numpy as np
 
-from ..readers.model import MeshData
-from ..readers.notes import Notes
-from .mesh import are_colors
+from ..model.data import MeshData
+from ..model.notes import Notes
 
 
 SLOTS = "meshmap_materials"
@@ -27,14 +26,23 @@ class Materials:
         self.folders = folders
         self.by_name: dict[tuple[str, bool], bpy.types.Material] = {}
 
-    def get(self, name: str, texture: str | None = None, has_colors: bool = False) -> bpy.types.Material:
-        """The material of a name, with the image of a texture if one is found, and with the colours of vertices."""
+    def get(
+        self, name: str, tint: tuple[int, int, int] | None, texture: str | None = None, has_colors: bool = False
+    ) -> bpy.types.Material:
+        """The material of a name, with the image of a texture if one is found, and with the colours of vertices; else with a tint."""
         key = name, has_colors
         if key not in self.by_name:
             self.by_name[key] = bpy.data.materials.new(name)
             path = meshmap.find_texture(texture, list(self.folders)) if texture else None
-            set_base_color(self.by_name[key], path, has_colors)
+            if path is not None or has_colors:
+                set_base_color(self.by_name[key], path, has_colors)
+            elif tint is not None:
+                set_tint(self.by_name[key], tint)
         return self.by_name[key]
+
+    def of_id(self, data: MeshData, number: int) -> bpy.types.Material:
+        """The material of the triangles with this ID."""
+        return self.get(data.material_names.get(number, f"material_{number}"), data.tints.get(number))
 
     def assign_known(self, mesh: bpy.types.Mesh, data: MeshData) -> None:
         """Gives triangles the slots that their material IDs already have in a mesh, and adds slots for the other IDs."""
@@ -44,7 +52,7 @@ class Materials:
         for number in np.unique(data.material_ids).tolist():
             if number not in slots:
                 slots.append(number)
-                mesh.materials.append(self.get(data.material_names.get(number, f"material_{number}")))
+                mesh.materials.append(self.of_id(data, number))
         mesh[SLOTS] = slots
         order = np.argsort(slots)
         found = order[np.searchsorted(slots, data.material_ids, sorter=order)]
@@ -53,9 +61,9 @@ class Materials:
     def assign(self, mesh: bpy.types.Mesh, data: MeshData, notes: Notes) -> None:
         """Gives a mesh its slots; above the limit one slot, and the attribute `material_id`."""
         if data.material_ids is None or not len(data.material_ids):
-            has_colors = bool(data.colors) and are_colors(data.colors[0].values)
-            for name in data.material_names.values() or ([data.name] if has_colors else []):
-                mesh.materials.append(self.get(name, data.texture, has_colors))
+            has_colors = bool(data.colors)
+            for name in data.material_names.values() or [data.name]:
+                mesh.materials.append(self.get(name, data.tints.get(0), data.texture, has_colors))
             return
         used, slots = np.unique(data.material_ids, return_inverse=True)
         if len(used) > self.limit:
@@ -63,21 +71,34 @@ class Materials:
                 f"{len(used):,} materials are more than the limit of {self.limit:,}: {mesh.name} has one material, and the ID of "
                 "each triangle is in the face attribute material_id"
             )
-            mesh.materials.append(self.get(data.name))
+            mesh.materials.append(self.get(data.name, data.tints.get(0)))
             ids = mesh.attributes.new("material_id", "INT", "FACE")
             ids.data.foreach_set("value", data.material_ids)
             return
         for number in used:
-            mesh.materials.append(self.get(data.material_names.get(int(number), f"material_{number}")))
+            mesh.materials.append(self.of_id(data, int(number)))
         mesh[SLOTS] = used.tolist()
         if len(used) > 1:
             mesh.polygons.foreach_set("material_index", slots.astype(np.int32).ravel())
 
 
+def set_tint(material: bpy.types.Material, tint: tuple[int, int, int]) -> None:
+    """Gives a new material a colour of the palette, in which all programs of meshmap draw it."""
+    if material.node_tree is None:
+        material.use_nodes = True
+    color = [*(linear(byte / 255) for byte in tint), 1.0]
+    material.diffuse_color = color
+    surface = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
+    surface.inputs["Base Color"].default_value = color
+
+
+def linear(value: float) -> float:
+    """A component of sRGB as linear light."""
+    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+
+
 def set_base_color(material: bpy.types.Material, image: Path | None, has_colors: bool) -> None:
     """Gives a new material the colours of an image, of the mesh, or their product."""
-    if image is None and not has_colors:
-        return
     if material.node_tree is None:
         material.use_nodes = True
     nodes, links = material.node_tree.nodes, material.node_tree.links

@@ -7,8 +7,8 @@ import bmesh
 import bpy
 import numpy as np
 
-from ..readers.model import Attribute, Channel, Floats, MeshData
-from ..readers.notes import Notes
+from ..model.data import Attribute, Channel, Floats, MeshData
+from ..model.notes import Notes
 
 FREE_NORMALS = (4, 5, 0)
 """The first version whose attribute `custom_normal` can store normals as they are."""
@@ -34,7 +34,7 @@ def fill_mesh(mesh: bpy.types.Mesh, data: MeshData, is_deformed: bool, notes: No
     for channel in data.colors:
         values = of_corners(data, channel) if channel.corners is not None else channel.values
         domain = "CORNER" if channel.corners is not None else "POINT"
-        add_attribute(mesh, Attribute(channel.name, values, domain), notes, are_colors(channel.values))
+        add_attribute(mesh, Attribute(channel.name, values, domain), notes)
     if mesh.color_attributes:
         mesh.color_attributes.active_color_index = mesh.color_attributes.render_color_index = 0
     for attribute in data.attributes:
@@ -85,13 +85,8 @@ def add_uv_map(mesh: bpy.types.Mesh, data: MeshData, channel: Channel, notes: No
         layer.uv.foreach_set("vector", of_corners(data, channel).ravel())
 
 
-def are_colors(values: Floats) -> bool:
-    """Returns True if all values are from 0 to 1. Files also store other numbers under the name of colours."""
-    return values.size > 0 and float(values.min()) >= 0 and float(values.max()) <= 1
-
-
-def add_attribute(mesh: bpy.types.Mesh, source: Attribute, notes: Notes, is_color: bool = False) -> None:
-    """Adds a generic attribute. Colours are stored in sRGB, which Blender converts to linear light."""
+def add_attribute(mesh: bpy.types.Mesh, source: Attribute, notes: Notes) -> None:
+    """Adds a generic attribute, or colours, which are linear light."""
     values = source.values
     width = values.shape[1] if values.ndim == 2 else 1
     is_whole = np.issubdtype(values.dtype, np.integer)
@@ -99,7 +94,6 @@ def add_attribute(mesh: bpy.types.Mesh, source: Attribute, notes: Notes, is_colo
         kind, key = ("INT", "value") if is_whole else ("FLOAT", "value")
     elif width in (2, 3, 4):
         kind, key = {2: ("FLOAT2", "vector"), 3: ("FLOAT_VECTOR", "vector"), 4: ("FLOAT_COLOR", "color")}[width]
-        key = "color_srgb" if is_color and width == 4 else key
     else:
         notes.add(f"attribute {source.name} is left out: Blender has no attributes of {width} components")
         return

@@ -9,8 +9,8 @@ from math import radians
 import bpy
 from mathutils import Matrix
 
-from ..readers.model import Model
-from ..readers.notes import Notes
+from ..model.data import Model
+from ..model.notes import Notes
 from .action import new_action, show_action
 from .armature import Rig, new_armature
 from .materials import Materials
@@ -59,7 +59,7 @@ def build(context: bpy.types.Context, model: Model, options: BuildOptions, notes
         home.objects.link(target)
         target.matrix_world = placed
         if rig is not None and is_skinned and add_vertex_groups(target, data, rig.bones):
-            attach(target, rig, Matrix() if data.is_bound else Matrix(model.skeleton.mesh_matrix.tolist()))
+            attach(target, rig)
         if data.is_hidden:
             target.hide_set(True)
             target.hide_render = True
@@ -73,10 +73,10 @@ def build(context: bpy.types.Context, model: Model, options: BuildOptions, notes
     return objects
 
 
-def attach(target: bpy.types.Object, rig: Rig, bind_shape: Matrix) -> None:
-    """Makes an armature move a mesh. The parent's matrix holds any matrix, also one with shear, exactly."""
+def attach(target: bpy.types.Object, rig: Rig) -> None:
+    """Makes an armature move a mesh, whose vertices are in the bind pose."""
     target.parent = rig.object
-    target.matrix_parent_inverse = bind_shape
+    target.matrix_parent_inverse = Matrix()
     target.matrix_basis = Matrix()
     modifier = target.modifiers.new("Armature", "ARMATURE")
     modifier.object = rig.object

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ..readers.model import MeshData
+from ..model.data import MeshData
 
 
 def add_vertex_groups(target: bpy.types.Object, data: MeshData, bones: list[str]) -> bool:

@@ -11,10 +11,10 @@ from bpy.props import BoolProperty, CollectionProperty, EnumProperty, FloatPrope
 from bpy_extras.io_utils import ImportHelper, poll_file_object_drop
 
 from ..build.scene import BuildOptions, build
-from ..readers.model import Model
-from ..readers.notes import Notes, Unusable
-from ..readers.open import read
-from ..readers.options import ReadOptions
+from ..model.data import Model
+from ..model.notes import Notes, Unusable
+from ..model.read import read
+from ..model.options import ReadOptions
 
 MOST_LINES = 40
 """Lines of a report for one file. The last one has the number of lines that are not shown."""

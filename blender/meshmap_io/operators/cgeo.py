@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, St
 from ..player.playback import clip_of, show
 from ..player.settings import INTERPOLATIONS, WRAPS
 from ..timing import USUAL_RATE
-from ..readers.options import ReadOptions
+from ..model.options import ReadOptions
 from .base import MeshImporter, UndefinedOrigin
 
 
@@ -95,7 +95,7 @@ class ImportCGeo(UndefinedOrigin, bpy.types.Operator, MeshImporter):
         settings.filepath = bpy.path.relpath(path) if is_relative else path
         settings.first_frame, settings.speed = scene.frame_start, self.speed
         settings.wrap, settings.interpolation = self.wrap, self.interpolation
-        settings.flip_faces, settings.flip_v = model.is_flipped, self.flip_v
+        settings.flip_faces, settings.flip_v = self.flip_faces, self.flip_v
         settings.shape = clip_of(mesh).shape(self.snapshot)
         settings.is_playing = True
         show(mesh, scene)

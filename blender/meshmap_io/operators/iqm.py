@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty, StringProperty
 
-from ..readers.options import ReadOptions
+from ..model.options import ReadOptions
 from .base import MeshImporter
 
 

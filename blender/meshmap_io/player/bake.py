@@ -12,7 +12,7 @@ from bpy.props import StringProperty
 from bpy_extras.io_utils import ExportHelper
 
 from ..build.action import add_keys, curves_of, show_action
-from ..readers.model import Floats
+from ..model.data import Floats
 from . import playback
 
 MOST_SHAPE_KEYS = 1000

@@ -6,7 +6,7 @@ from __future__ import annotations
 import meshmap
 import numpy as np
 
-from ..readers.model import Floats
+from ..model.data import Floats
 from ..timing import USUAL_RATE, Pace, Sample, sample
 
 AHEAD = 3
@@ -22,6 +22,7 @@ class Clip:
         if not isinstance(file, meshmap.CGeoFile):
             raise ValueError(f"{path} is not a CGeo file: choose the file that the mesh was imported from")
         self.file = file
+        self.scene = meshmap.scene(file)
         self.cache = cache
         self.count = len(file.snapshots)
         timing = file.timing

@@ -10,11 +10,11 @@ from bpy.app.handlers import persistent
 
 from ..build.materials import Materials
 from ..build.mesh import fill_mesh, set_positions
-from ..readers.arrays import drop_triangles, reverse_winding
-from ..readers.cgeo import read_snapshot
-from ..readers.model import Floats
-from ..readers.notes import Notes
-from ..readers.options import ReadOptions
+from ..model.arrays import drop_triangles
+from ..model.data import Floats
+from ..model.notes import Notes
+from ..model.options import ReadOptions
+from ..model.read import mesh_of_snapshot
 from .clips import Clip, Clips
 from ..timing import sample
 
@@ -86,11 +86,9 @@ def rebuild(mesh: bpy.types.Mesh, clip: Clip, index: int) -> None:
     """Gives a mesh the triangles and texture coordinates of another snapshot."""
     settings = mesh.meshmap_playback
     notes = Notes()
-    options = ReadOptions(flip_v=settings.flip_v)
-    data = read_snapshot(clip.file, index, mesh.name, False, options, notes)
+    options = ReadOptions(flip_v=settings.flip_v, flip_faces=settings.flip_faces, snapshot=index, plays=True)
+    data = mesh_of_snapshot(clip.file, clip.scene, options, notes)
     drop_triangles(data, notes)
-    if settings.flip_faces:
-        reverse_winding(data)
     mesh.clear_geometry()
     fill_mesh(mesh, data, True, notes)
     Materials(limit=len(mesh.materials)).assign_known(mesh, data)

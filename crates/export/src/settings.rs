@@ -78,11 +78,11 @@ impl Target {
         let (name, revision, beside): (_, _, &[_]) = match self {
             Self::Glb => ("glb", 4, &[]),
             Self::Gltf => ("gltf", 4, &["bin"]),
-            Self::Obj => ("obj", 3, &["mtl"]),
-            Self::Ply => ("ply", 3, &[]),
-            Self::Stl => ("stl", 2, &[]),
-            Self::Pc2 => ("pc2", 2, &["obj", "mtl"]),
-            Self::Usdc => ("usdc", 3, &[]),
+            Self::Obj => ("obj", 4, &["mtl"]),
+            Self::Ply => ("ply", 4, &[]),
+            Self::Stl => ("stl", 3, &[]),
+            Self::Pc2 => ("pc2", 3, &["obj", "mtl"]),
+            Self::Usdc => ("usdc", 4, &[]),
         };
         About {
             name,

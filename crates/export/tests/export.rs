@@ -824,6 +824,23 @@ fn joints_of_second_life_that_are_not_there_are_the_last_joint() {
 }
 
 #[test]
+fn joints_of_a_file_without_meshes_are_a_skin() {
+    let file = MeshFile::open(data::valid("iqm", "anim_constant.iqm")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.glb");
+    Convert::new(Target::Glb).write_file(&file, &path).unwrap();
+    let glb = Glb::open(&path);
+    let skins: Vec<_> = glb.gltf.skins().collect();
+    assert_eq!(skins.len(), 1);
+    assert_eq!(
+        skins[0].joints().count(),
+        file.as_iqm().unwrap().poses().len()
+    );
+    let animations: Vec<_> = glb.gltf.animations().collect();
+    assert_eq!(animations.len(), 1);
+}
+
+#[test]
 fn clips_have_keys_for_everything_that_moves_in_one_of_them() {
     /// The node, the property and the number of keys of each channel.
     type Channels = Vec<(usize, String, usize)>;

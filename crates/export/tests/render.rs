@@ -353,7 +353,7 @@ fn pictures_are_the_same_bytes_on_every_host() {
     assert_eq!(found, expected);
 }
 
-const CGEO: &str = "090933418ea1fc3d3098563c1e3803d5daedc5da55cbb0b657f9da0b489ca61a";
+const CGEO: &str = "d2a74e51775e3b66536363f79b9237be17b6bd422330462012a5324862d7f3f8";
 const IQM: &str = "60419b56ded4ed96c91055dab18b053a690158353dec3e78f6ec3fcdca0c460c";
 const IQM_FRAME: &str = "b3940ee168e0efde0b3e5f908443bf2841b784e80320e413fda85b74fadfd119";
 const OPENCTM: &str = "cc0d444833274d9fb1520b781ac80a17c96bc406ad785130558ddbfd0cd83c66";

@@ -100,12 +100,16 @@ impl Rig {
                 inverse_bind.push(of_rows(&rows.map(|row| row.map(f64::from))));
             }
         }
-        Ok(Some(Skeleton {
+        let mut skeleton = Skeleton {
             joints,
             inverse_bind,
             stands_alone: true,
             places: Vec::new(),
-        }))
+        };
+        if has_only_poses(model) {
+            skeleton.bind_where_joints_rest();
+        }
+        Ok(Some(skeleton))
     }
 
     /// The animations of the file, and of the others, for a skeleton of this many joints.

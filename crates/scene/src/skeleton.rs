@@ -6,7 +6,7 @@ use meshmap::Text;
 use meshmap::iqm::Trs;
 
 use crate::hierarchy;
-use crate::matrix::{IDENTITY, multiply, rounded, to_rows};
+use crate::matrix::{IDENTITY, invert, multiply, rounded, to_rows};
 use crate::pose::Pose;
 
 /// The joints that vertices follow, in the bind pose.
@@ -35,6 +35,15 @@ impl Skeleton {
             joint.rest = Rest::of_matrix(*place);
         }
         self
+    }
+
+    /// Sets the inverse bind matrices to the joints at rest: no mesh is bound to them in another pose. A joint without a size keeps its place.
+    pub(crate) fn bind_where_joints_rest(&mut self) {
+        let places = self.bind_matrices();
+        self.inverse_bind = places
+            .iter()
+            .map(|place| invert(place).unwrap_or(IDENTITY))
+            .collect();
     }
 
     /// The pose of vertices whose joints have these matrices in the model's space, such as a [sample](crate::Clip::sample) of a clip.

@@ -11,9 +11,11 @@ use crate::unit::Unit;
 use crate::vector::is_degenerate;
 
 pub(crate) fn unit(proxy: &Proxy) -> Unit {
-    proxy
-        .unit_length()
-        .map_or(Unit::Unknown, |unit| Unit::Millimeters(unit.millimeters))
+    match proxy.unit_length() {
+        // Lengths of 0 or without end are mistakes.
+        Some(unit) if unit.millimeters.is_normal() => Unit::Millimeters(unit.millimeters),
+        _ => Unit::Unknown,
+    }
 }
 
 /// The name of the object; empty if it has none.

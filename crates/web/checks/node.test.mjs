@@ -10,12 +10,12 @@ import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
-import { AnimationMixer, Box3, BufferAttribute, BufferGeometry, Color, Matrix3, Matrix4, SRGBColorSpace, Vector3 } from 'three';
+import { AnimationMixer, Box3, BufferAttribute, BufferGeometry, Color, LoopOnce, Matrix3, Matrix4, SRGBColorSpace, Vector3 } from 'three';
 import { clone as cloneWithSkeletons } from 'three/addons/utils/SkeletonUtils.js';
 
 import { MeshmapError, open } from '../pkg/index.js';
 import { objectOf } from '../pkg/geometry.js';
-import { rigOfJoints, skinnedMesh } from '../pkg/rig.js';
+import { rigOf, skinnedMesh } from '../pkg/rig.js';
 import { MeshmapLoader, MeshmapObject } from '../pkg/three.js';
 import { serve } from '../serve.mjs';
 
@@ -303,10 +303,10 @@ test('the loader gives geometry with the positions of the library', async () => 
                 continue;
             }
             const file = await open(bytes);
+            const scene = await file.scene();
             for (const part of object.children) {
                 if (!part.geometry) continue;
-                const jointCount = part.skeleton ? object.skeleton.bones.length : 0;
-                const mesh = await file.mesh(part.userData.meshmap.address, { jointCount });
+                const mesh = await file.shape(scene, scene.shapes.findIndex(({ address }) => address === part.userData.meshmap.address));
                 const position = part.geometry.getAttribute('position');
                 if (!position) continue;
                 const { array, itemSize } = mesh.attributes.position;
@@ -329,8 +329,8 @@ test('the loader gives geometry with the positions of the library', async () => 
 test('normalized integers of 32 bits are drawn as numbers up to 1', () => {
     const drawnOf = (array, type, normalized) => {
         const position = { array, itemSize: 3, type, normalized, dequant: null };
-        const mesh = { name: '', address: 'meshes[0]', attributes: { position }, indices: new Uint16Array(), groups: new Uint32Array(), isPointCloud: true, bounds: null };
-        const [points] = drawn(objectOf(mesh, { rig: null, isClockwise: false, hue: 0 }));
+        const mesh = { name: '', address: 'meshes[0]', attributes: { position }, indices: new Uint16Array(), groups: new Uint32Array(), bounds: null };
+        const [points] = drawn(objectOf(mesh, { rig: null, arePoints: true }));
         return points.map((point) => point.toArray());
     };
     const [wide, signed] = [Uint32Array.of(0, 2 ** 31, 2 ** 32 - 1), Int32Array.of(-(2 ** 31), 2 ** 30, 2 ** 31 - 1)];
@@ -360,14 +360,96 @@ test('colours are linear light, and as stored without the loader', async () => {
     }
 });
 
-test('animations whose poses have other parents than the joints are errors', async () => {
+/** The vertices of an object at a time of a clip. */
+function posed(object, clip, seconds) {
+    const mixer = new AnimationMixer(object);
+    const action = mixer.clipAction(clip).setLoop(LoopOnce);
+    action.clampWhenFinished = true;
+    action.play();
+    mixer.setTime(seconds);
+    const points = drawn(object).flat();
+    mixer.stopAllAction();
+    return points;
+}
+
+test('animations play right if poses have other parents than the joints', async () => {
+    // Three cubes: the arm rotates about its joint at (2, 0, 0), and the hand, whose pose is a child of the root, moves along Z.
     const bytes = readFileSync(join(data, 'iqm/regressions/other_pose_parents.iqm'));
-    const frames = await (await open(bytes)).frames(0);
-    assert.deepEqual(frames.poseParents, [null, 0, 0]);
+    const object = await new MeshmapLoader().setOptions({ yUp: false }).parseAsync(bytes);
+    assert.deepEqual([object.errors, object.animations.map(({ name }) => name)], [[], ['wave']]);
+    assert.deepEqual(object.scene.skeleton.joints.map(({ parent }) => parent), [null, 0, 1]);
+    const rest = drawn(object).flat();
+    const [{ rate, frameCount }] = object.scene.clips;
+    const joint = new Vector3(2, 0, 0);
+    for (let frame = 0; frame < frameCount; frame += 1) {
+        const moved = posed(object, object.animations[0], frame / rate);
+        rest.forEach((point, i) => {
+            const expected = point.clone();
+            if (point.x > 3) expected.z += frame;
+            else if (point.x > 1) expected.sub(joint).applyAxisAngle(new Vector3(0, 0, 1), 0.3 * frame).add(joint);
+            assert.ok(moved[i].distanceTo(expected) < 1e-5, `${frame} ${i}: ${moved[i].toArray()}, ${expected.toArray()}`);
+        });
+    }
+
+    // A joint that is sheared has no transform that three.js could show.
+    const sheared = await new MeshmapLoader().parseAsync(readFileSync(join(data, 'iqm/regressions/other_pose_parents_shear.iqm')));
+    assert.equal(sheared.animations.length, 0);
+    assert.deepEqual(sheared.errors.map(({ kind }) => kind), ['unsupported']);
+    assert.match(sheared.errors[0].message, /^animation wave: poses\[\d\] has another parent than joints\[\d\]/);
+    assert.ok(sheared.children.some(({ isSkinnedMesh }) => isSkinnedMesh));
+});
+
+test('animations with fewer poses than joints are left out, and the mesh is shown', async () => {
+    const bytes = readFileSync(join(data, 'iqm/regressions/other_pose_parents.iqm'));
+    // The last pose has one of the channels of each frame.
+    const [poses, channels] = [bytes.readUInt32LE(76), bytes.readUInt32LE(96)];
+    bytes.writeUInt32LE(poses - 1, 76);
+    bytes.writeUInt32LE(channels - 1, 96);
     const object = await new MeshmapLoader().parseAsync(bytes);
-    assert.equal(object.animations.length, 0);
-    assert.deepEqual(object.errors.map(({ kind, message }) => [kind, message.split(':')[0]]), [['unsupported', 'animation wave']]);
-    assert.ok(object.children.some(({ isSkinnedMesh }) => isSkinnedMesh));
+    assert.deepEqual([object.animations.length, object.skeleton.bones.length], [0, poses]);
+    assert.deepEqual(object.errors.map(({ kind }) => kind), ['unusable']);
+    assert.match(object.errors[0].message, /2 poses, where the skeleton has 3 joints/);
+    assert.ok(drawn(object).flat().length > 0);
+});
+
+test('a file with only animations has bones and clips', async () => {
+    const only = (name) => {
+        const bytes = readFileSync(join(data, 'iqm/regressions/other_pose_parents.iqm'));
+        const [meshes, joints, anims] = [36, 68, 88];
+        bytes.writeUInt32LE(0, meshes);
+        if (name === 'poses') bytes.writeUInt32LE(0, joints);
+        // The flags of the animation: it repeats.
+        bytes.writeUInt32LE(1, bytes.readUInt32LE(anims) + 16);
+        return bytes;
+    };
+    for (const name of ['joints and poses', 'poses']) {
+        const object = await new MeshmapLoader().setOptions({ yUp: false }).parseAsync(only(name));
+        assert.deepEqual([object.scene.shapes, object.errors, object.skeleton.bones.length, object.animations.length], [[], [], 3, 1], name);
+        const places = (seconds) => {
+            const mixer = new AnimationMixer(object);
+            mixer.clipAction(object.animations[0]).play();
+            mixer.setTime(seconds);
+            object.updateMatrixWorld(true);
+            return object.skeleton.bones.map((bone) => bone.getWorldPosition(new Vector3()).toArray().map((number) => Math.round(number * 1e4) / 1e4));
+        };
+        assert.deepEqual(places(0), [[0, 0, 0], [2, 0, 0], [4, 0, 0]], name);
+        assert.deepEqual(places(2 / 24), [[0, 0, 0], [2, 0, 0], [4, 0, 2]], name);
+        const [clip] = object.animations;
+        assert.equal(clip.userData.meshmap.repeats, true);
+        // The frame after the last one is the first.
+        assert.ok(Math.abs(clip.duration - 4 / 24) < 1e-6);
+        assert.deepEqual(object.clone().skeleton.bones.length, 3);
+    }
+});
+
+test('materials have the colours that all programs show', async () => {
+    const load = async (path) => (await new MeshmapLoader().parseAsync(readFileSync(join(data, path)))).children.filter((child) => child.geometry);
+    const colors = (meshes) => meshes.flatMap(({ material }) => [material].flat().map(({ color }) => color.getHex(SRGBColorSpace).toString(16)));
+    // By the names of materials, in the order of the file, and for shapes without one.
+    assert.deepEqual(colors(await load('iqm/valid/ext_fte_skins.iqm')), ['c9c4bc', 'c9c4bc', '4f8fc9', 'e09a3e']);
+    assert.deepEqual(colors(await load('tmf/valid/hand_two_a.tmf')), ['c9c4bc', '4f8fc9']);
+    // Colours of vertices multiply white.
+    assert.deepEqual(colors(await load('iqm/regressions/vertex_colors.iqm')), ['ffffff']);
 });
 
 test('colours with numbers outside of 0 to 1 are other data', async () => {
@@ -384,10 +466,10 @@ test('a CGeo file has the size that its unit gives', async () => {
     const size = async (options) => {
         const object = await new MeshmapLoader().setOptions(options).parseAsync(bytes);
         const box = new Box3().setFromPoints(drawn(object).flat());
-        return [object.file.info.metresPerUnit, box.getSize(new Vector3()).length()];
+        return [object.scene.metresPerUnit, box.getSize(new Vector3()).length()];
     };
-    const [[unit, metres], [, units], [, feet]] = [await size({}), await size({ metresPerUnit: 1 }), await size({ metresPerUnit: 0.3048 })];
-    assert.equal(unit, 0.01);
+    const [[unit, metres], [one, units], [, feet]] = [await size({}), await size({ metresPerUnit: 1 }), await size({ metresPerUnit: 0.3048 })];
+    assert.deepEqual([unit, one], [0.01, 1]);
     assert.ok(units > 0 && Math.abs(metres / units - 0.01) < 1e-9 && Math.abs(feet / units - 0.3048) < 1e-9, `${metres} ${units} ${feet}`);
 });
 
@@ -408,9 +490,11 @@ test('triangles run counter-clockwise around their normals', async () => {
                 for (let i = 0; i < index.count; i += 3) {
                     const a = corner(i);
                     const face = corner(i + 1).sub(a).cross(corner(i + 2).sub(a));
-                    // With a matrix, normals are made for its inverse.
-                    const dot = face.dot(a.fromBufferAttribute(normal, index.getX(i)).divide(scale));
-                    votes += Math.sign(dot) || 0;
+                    for (const number of [i, i + 1, i + 2]) {
+                        // With a matrix, normals are made for its inverse.
+                        const dot = face.dot(a.fromBufferAttribute(normal, index.getX(number)).divide(scale));
+                        votes += Math.sign(dot) || 0;
+                    }
                 }
                 assert.ok(votes >= 0, `${name}: ${votes}`);
                 turned += meshes(kept)[number].geometry.index.getX(1) === index.getX(1) ? 0 : 1;
@@ -473,11 +557,15 @@ test('a skin of Second Life becomes a skeleton, which leaves the mesh in its bin
         object.dispose();
     }
     // A skin without matrices for all joints makes no skeleton, as in the viewer; without weights no mesh is skinned.
-    for (const [name, joints] of [['odd_s01_ibm_mismatch.slmesh', 0], ['odd_w11_weights_no_skin.slmesh', 0], ['odd_w12_skin_no_weights.slmesh', 2]]) {
+    const mismatch = 'the joints are left out: the skin has 2 joints and 1 matrices';
+    for (const [name, joints, errors] of [['odd_s01_ibm_mismatch.slmesh', 0, [mismatch]], ['odd_w11_weights_no_skin.slmesh', 0, []], ['odd_w12_skin_no_weights.slmesh', 2, []]]) {
         const object = await load(name);
-        assert.deepEqual([skinned(object).length, object.skeleton?.bones.length ?? 0, object.errors], [0, joints, []]);
+        const messages = object.errors.map(({ message }) => message);
+        assert.deepEqual([skinned(object).length, object.skeleton?.bones.length ?? 0, messages], [0, joints, errors]);
     }
-    assert.equal((await load('odd_w05_four_no_terminator.slmesh', { skin: false })).skeleton, null);
+    const [bound, plain] = [await load('odd_w05_four_no_terminator.slmesh'), await load('odd_w05_four_no_terminator.slmesh', { skin: false })];
+    assert.deepEqual([plain.skeleton, skinned(plain).length], [null, 0]);
+    assert.ok(distance(drawn(plain), drawn(bound)) < 1e-5);
     const other = await open(readFileSync(join(data, SKINNED)));
     assert.deepEqual([other.info.blocks, await kindOf(other.skin())], [[], 'unsupported']);
 });
@@ -506,12 +594,13 @@ test('vertices without weights rest in the bind pose', async () => {
     assert.ok(!whole.getObjectByName('meshmap_rest'));
 
     const bytes = readFileSync(join(data, 'slmesh/valid/odd_w07_zero_influences.slmesh'));
-    const { entries } = await (await open(bytes)).meshes({});
-    const { array } = (await (await open(bytes)).mesh(entries[0].address)).attributes.weights;
+    const file = await open(bytes);
+    const scene = await file.scene();
+    const { array } = (await file.mesh(scene.shapes[0].address)).attributes.weights;
     // For drawing, all weights have the sum 1, and joints exist.
-    const ready = await (await open(bytes)).mesh(entries[0].address, { jointCount: 3 });
+    const ready = await file.shape(scene, 0);
     const sums = Array.from({ length: ready.vertexCount }, (_, i) => ready.attributes.weights.array.subarray(4 * i, 4 * i + 4).reduce((a, b) => a + b));
-    assert.ok(sums.every((sum) => Math.abs(sum - 1) < 1e-6) && ready.attributes.joints.array.every((number) => number <= 3));
+    assert.ok(sums.every((sum) => Math.abs(sum - 1) < 1e-6) && ready.attributes.joints.array.every((number) => number <= scene.skeleton.joints.length));
     assert.ok(ready.resting > 0 && ready.attributes.joints.type === 'u16');
     const object = await new MeshmapLoader().parseAsync(bytes);
     const before = drawn(object)[0];
@@ -524,8 +613,9 @@ test('vertices without weights rest in the bind pose', async () => {
     assert.ok(distance([drawn(object)[0].filter((_, i) => isFree[i])], [before.filter((_, i) => isFree[i])]) < 1e-5);
 
     // The joint that rests comes after all others.
-    const joint = { name: '', parent: null, translate: [0, 1, 0], rotate: [0, 0, 0, 1], scale: [1, 1, 1] };
-    const { skeleton } = skinnedMesh(new BufferGeometry(), [], rigOfJoints(Array(256).fill(joint)), 1);
+    const joint = { name: '', parent: null, rest: { translate: [0, 1, 0], rotate: [0, 0, 0, 1], scale: [1, 1, 1] } };
+    const rig = rigOf({ joints: Array(256).fill(joint), inverseBind: new Float32Array() });
+    const { skeleton } = skinnedMesh(new BufferGeometry(), [], rig, 1);
     assert.deepEqual(skeleton.boneInverses[256].elements, new Matrix4().elements);
 });
 

@@ -3,7 +3,8 @@
  *
  * `kind` is one of `unknown_format`, `truncated`, `malformed`, `unsupported`, `limit_exceeded`, `out_of_range`, `mismatch`,
  * `cancelled` and `io`, of the library; `network` and `response` of requests; `changed` if the file has changed meanwhile;
- * `crash` if the module has ended; opening the next file starts it again.
+ * `crash` if the module has ended; opening the next file starts it again. `unusable` is a part of a file that cannot be used as it is
+ * stored, which the loader of three.js lists.
  */
 export class MeshmapError extends Error {
     /**

@@ -1,6 +1,6 @@
 import {
     Box3, BufferAttribute, BufferGeometry, Color, DoubleSide, Float16BufferAttribute, Mesh, MeshStandardMaterial, Points, PointsMaterial,
-    Sphere, Vector3,
+    SRGBColorSpace, Sphere, Vector3,
 } from 'three';
 import { skinnedMesh } from './rig.js';
 
@@ -11,12 +11,12 @@ const NAMES = new Map([
 ]);
 
 /**
- * A mesh as an object of three.js: points, or triangles.
+ * A shape as an object of three.js: points, or triangles.
  *
- * @param {import('./index.js').Mesh} mesh
- * @param {{ rig: import('./rig.js').Rig | null, isClockwise: boolean, hue: number } & import('./three.js').LoaderOptions} options
+ * @param {import('./index.js').ShapeMesh} mesh
+ * @param {{ rig: import('./rig.js').Rig | null, arePoints: boolean } & import('./three.js').LoaderOptions} options
  */
-export function objectOf(mesh, { rig, isClockwise, hue, keepWinding = false, material: make = materialOf(hue) }) {
+export function objectOf(mesh, { rig, arePoints, keepWinding = false, material: make = materialOf }) {
     const geometry = new BufferGeometry();
     const dequant = mesh.attributes.position?.dequant;
     for (const [semantic, attribute] of Object.entries(mesh.attributes)) {
@@ -27,8 +27,7 @@ export function objectOf(mesh, { rig, isClockwise, hue, keepWinding = false, mat
     }
     const normal = geometry.getAttribute('normal');
     const { indices } = mesh;
-    const isRead = normal !== undefined && geometry.hasAttribute('position');
-    if (!keepWinding && (isRead ? runsAgainst(geometry, indices, dequant?.scale) : isClockwise)) {
+    if (mesh.turnsTriangles && !keepWinding) {
         for (let i = 0; i + 2 < indices.length; i += 3) [indices[i + 1], indices[i + 2]] = [indices[i + 2], indices[i + 1]];
     }
     if (dequant && normal) {
@@ -42,7 +41,7 @@ export function objectOf(mesh, { rig, isClockwise, hue, keepWinding = false, mat
     } else {
         setBounds(geometry, mesh.bounds);
     }
-    if (mesh.isPointCloud) {
+    if (arePoints) {
         const points = new Points(geometry, new PointsMaterial({ size: 3, sizeAttenuation: false, vertexColors: geometry.hasAttribute('color') }));
         return place(points, mesh, dequant);
     }
@@ -51,7 +50,8 @@ export function objectOf(mesh, { rig, isClockwise, hue, keepWinding = false, mat
     for (let i = 0; i < mesh.groups.length; i += 3) {
         const [number, start, count] = mesh.groups.subarray(i, i + 3);
         geometry.addGroup(start, count, materials.length);
-        materials.push(make(mesh, number));
+        const [red, green, blue] = mesh.colors.subarray(i, i + 3);
+        materials.push(make(mesh, number, new Color().setRGB(red / 255, green / 255, blue / 255, SRGBColorSpace)));
     }
     if (materials.length === 1) geometry.clearGroups();
     const material = materials.length === 1 ? materials[0] : materials;
@@ -62,7 +62,7 @@ export function objectOf(mesh, { rig, isClockwise, hue, keepWinding = false, mat
 /**
  * @template {import('three').Object3D} T
  * @param {T} object
- * @param {import('./index.js').Mesh} mesh
+ * @param {import('./index.js').ShapeMesh} mesh
  * @param {{ scale: number[], offset: number[] } | null | undefined} dequant
  */
 function place(object, mesh, dequant) {
@@ -74,29 +74,6 @@ function place(object, mesh, dequant) {
         object.position.fromArray(dequant.offset);
     }
     return object;
-}
-
-/**
- * Returns `true` if most triangles run clockwise around their normals, in a sample of some thousand triangles.
- *
- * @param {BufferGeometry} geometry
- * @param {Uint16Array | Uint32Array} indices
- * @param {number[]} [scale] The factors that convert positions to lengths.
- */
-function runsAgainst(geometry, indices, scale = [1, 1, 1]) {
-    const [position, normal] = [geometry.getAttribute('position'), geometry.getAttribute('normal')];
-    const by = new Vector3().fromArray(scale);
-    const [a, b, c, n] = [new Vector3(), new Vector3(), new Vector3(), new Vector3()];
-    const step = Math.max(1, Math.floor(indices.length / 3 / 4096)) * 3;
-    let votes = 0;
-    for (let i = 0; i + 2 < indices.length; i += step) {
-        a.fromBufferAttribute(position, indices[i]);
-        b.fromBufferAttribute(position, indices[i + 1]).sub(a).multiply(by);
-        c.fromBufferAttribute(position, indices[i + 2]).sub(a).multiply(by);
-        const dot = b.cross(c).dot(n.fromBufferAttribute(normal, indices[i]));
-        votes += dot > 0 ? 1 : dot < 0 ? -1 : 0;
-    }
-    return votes < 0;
 }
 
 /**
@@ -116,11 +93,10 @@ function attributeOf({ array, itemSize, type, normalized }, isShaded) {
 /**
  * The default materials.
  *
- * @param {number} hue
- * @returns {NonNullable<import('./three.js').LoaderOptions['material']>}
+ * @type {NonNullable<import('./three.js').LoaderOptions['material']>}
  */
-const materialOf = (hue) => (mesh, number) => new MeshStandardMaterial({
-    color: new Color().setHSL((hue + number * 0.381966) % 1, hue || number ? 0.35 : 0, mesh.attributes.color ? 1 : 0.62),
+const materialOf = (mesh, _, color) => new MeshStandardMaterial({
+    color,
     side: DoubleSide,
     roughness: 0.8,
     vertexColors: mesh.attributes.color !== undefined,

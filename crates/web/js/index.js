@@ -41,9 +41,7 @@ export { MeshmapError };
  * @property {number} meshCount The number of meshes; for Second Life meshes, the number of `levels`.
  * @property {Level[]} levels The blocks of a Second Life mesh that hold faces, the finest first; else empty.
  * @property {{ count: number, start: number | null, step: number | null } | null} snapshots The snapshots of a CGeo file; times in seconds.
- * @property {{ name: string, frameCount: number, framerate: number, rate: number, isLoop: boolean }[]} anims The animations of an IQM
- *     file: `framerate` as stored, `rate` for playing, which is 24 if none is stored.
- * @property {number | null} metresPerUnit The length of one unit of a CGeo file in metres; null if it is not stored, and for other formats.
+ * @property {{ name: string, frameCount: number, framerate: number, isLoop: boolean }[]} anims The animations of an IQM file, as stored.
  * @property {number} jointCount The number of joints of an IQM file.
  * @property {string | null} name The object name of a CGeo file.
  * @property {string[]} blocks The names of the blocks of a Second Life mesh, such as `skin`; else empty.
@@ -71,7 +69,7 @@ export { MeshmapError };
  */
 
 /**
- * A mesh: one vertex buffer and one index buffer, in the order of the file.
+ * A mesh as it is stored: one vertex buffer and one index buffer, in the order of the file.
  *
  * @typedef {object} Mesh
  * @property {string} address
@@ -82,16 +80,79 @@ export { MeshmapError };
  * @property {Role} role
  * @property {number} vertexCount
  * @property {number} triangleCount
- * @property {boolean} isPointCloud `true` if the vertices are drawn as points: there are no triangles, or few of equal corners, as programs
- *     write that save point clouds in a format of triangles.
  * @property {{ min: number[], max: number[] } | null} bounds The bounding box of the finite positions.
  * @property {Record<string, Attribute>} attributes `position`, `normal`, `tangent`, `texcoord`, `texcoord[1]`, `color`, `joints`,
  *     `weights`, and others by their names in the file.
- * @property {number | null} resting With the option `jointCount`, the number of vertices that no joint moves, and that follow the joint after
- *     the last one; null if the mesh has no joints.
  * @property {Uint16Array | Uint32Array} indices
  * @property {Uint32Array} groups Three numbers for each run of triangles with one material: material, first index, number of indices.
  * @property {Finding[]} findings
+ */
+
+/**
+ * The meaning of a file: what is drawn of it, and how it moves. Numbers are the file's.
+ *
+ * @typedef {object} Scene
+ * @property {number} id Identifies the scene within its file.
+ * @property {Axis} up The axis that points up: of the options, of the format or, if it has none, of the programs that usually write it.
+ * @property {boolean} knowsUp `false` if neither the options nor the format say which axis points up.
+ * @property {number | null} metresPerUnit The length of 1 in metres: of the options, or of a file that knows its unit.
+ * @property {number[]} upright The matrix that makes the numbers of the file upright and metres: Y points up. Column by column, as
+ *     `Matrix4.fromArray` of three.js takes it.
+ * @property {boolean} arePoints `true` if the vertices of all shapes are drawn as points: there are no triangles, or few of equal corners, as
+ *     programs write that save point clouds in a format of triangles.
+ * @property {Shape[]} shapes What is drawn, in the order of the file. {@link MeshmapFile.shape} reads one.
+ * @property {Skeleton | null} skeleton The joints at rest.
+ * @property {Clip[]} clips The animations of the joints. {@link MeshmapFile.clip} reads the keys of one.
+ * @property {string[]} remarks Parts of the file that cannot be used as they are stored, a sentence for each.
+ * @property {import('./error.js').ErrorParts[]} errors The errors of meshes that cannot be read, and are no shapes.
+ * @property {number} moreMeshes The number of meshes beyond `maxMeshes`.
+ *
+ * @typedef {{ address: string, name: string, role: Role, material: { name: string, image: string | null } | null }} Shape
+ *
+ * @typedef {object} Skeleton
+ * @property {Joint[]} joints Parents come before their children.
+ * @property {Float32Array} inverseBind The matrix that takes a vertex in the bind pose into each joint, sixteen numbers each, column by
+ *     column; empty if no vertex can follow the joints.
+ *
+ * @typedef {{ translate: number[], rotate: number[], scale: number[] }} Trs Rotations are quaternions x, y, z, w.
+ *
+ * @typedef {object} Joint
+ * @property {string} name
+ * @property {number | null} parent
+ * @property {Trs | { matrix: number[] }} rest The transform relative to the parent. No animation moves a joint with a matrix.
+ *
+ * @typedef {object} Clip
+ * @property {string} name
+ * @property {number} rate Frames per second: the stored rate, or the usual one if none is stored.
+ * @property {boolean} isRateStored
+ * @property {boolean} repeats `true` if the first frame follows the last one.
+ * @property {number} frameCount
+ */
+
+/**
+ * A shape of a scene, to be drawn: a mesh whose vertices follow the joints of the skeleton. Positions and normals are in the bind pose.
+ *
+ * @typedef {object} OwnShapeMesh
+ * @property {number | null} resting The number of vertices that no joint moves, and that follow the joint after the last one; null if no vertex
+ *     follows joints. Otherwise `attributes.joints` and `attributes.weights` are four of each for each vertex: the joints exist, and the
+ *     weights have the sum 1.
+ * @property {boolean} turnsTriangles `true` if the corners of triangles have to be reversed, so that fronts are counter-clockwise.
+ * @property {Uint8Array} colors The colour of each of the `groups`, red, green and blue in sRGB. It is white if there are colours of vertices,
+ *     which multiply it. A material with an image is white as well.
+ *
+ * @typedef {Mesh & OwnShapeMesh} ShapeMesh
+ */
+
+/**
+ * The keys of a clip: of each joint, its transform relative to its parent at each time. Key `k` of joint `j` begins at
+ * `(j * times.length + k) * 3` of translations and scales, and at four times this number of keys of rotations.
+ *
+ * @typedef {object} Keys
+ * @property {Float32Array} times In seconds. A clip that repeats ends with its first frame.
+ * @property {Float32Array} translations
+ * @property {Float32Array} rotations Quaternions x, y, z, w.
+ * @property {Float32Array} scales
+ * @property {{ seconds: number, code: number, data: string }[]} events
  */
 
 /**
@@ -99,15 +160,9 @@ export { MeshmapError };
  *
  * @typedef {object} Skin
  * @property {string[]} jointNames The joints that the `joints` of vertices refer to.
- * @property {(number | null)[]} jointParents For each joint, the index of the nearest joint above it in the viewer's avatar that the
- *     skin also has; null for joints without one, and where position, rotation and scale cannot express the place relative to it.
- *     The file does not store the hierarchy.
  * @property {number[] | null} bindShapeMatrix From the mesh to the space in which it was bound.
  * @property {Float32Array | null} inverseBindMatrices From that space to each joint.
  * @property {Float32Array | null} altInverseBindMatrices The positions that joints are moved to, in elements 12, 13 and 14.
- * @property {{ local: Float32Array, inverse: Float32Array } | null} bindPose For drawing: the matrix of each joint relative to its
- *     parent, column by column, which position, rotation and scale express, and its inverse bind matrix. null without one matrix for
- *     each joint, for which the viewer drops all joints.
  * @property {boolean} lockScaleIfJointPosition
  * @property {number | null} pelvisOffset The height that the pelvis is raised by, in metres.
  */
@@ -116,14 +171,23 @@ export { MeshmapError };
  * Options for reading a mesh.
  *
  * @typedef {object} MeshOptions
- * @property {boolean} [quantized] Keeps positions that are stored as normalized integers.
+ * @property {boolean} [quantized] Keeps positions that are stored as normalized integers, unless they follow joints.
  * @property {boolean} [byMaterial] Triangles are ordered by material, so that each is one group.
  * @property {string[]} [attributes] The attributes to read; all by default.
- * @property {number} [jointCount] Reads `joints` and `weights` for drawing with a skeleton of this many joints, at most 65,535: four
- *     of each a vertex, which exist, and have the sum 1. Positions and normals are in the bind pose: the bind shape of a Second
- *     Life mesh is applied. By default all of these are as stored.
  * @property {boolean} [linearColors] Colours as linear light, four floats a vertex, for shaders. Colours with numbers outside of 0 to 1 are
  *     other data: they have the name `data.color`. By default all are as stored, which is sRGB.
+ * @property {AbortSignal} [signal]
+ */
+
+/**
+ * The parts of a file that a scene has.
+ *
+ * @typedef {object} SceneOptions
+ * @property {string} [level] The block of a Second Life mesh, such as `lowest_lod`; by default the finest level of detail.
+ * @property {number} [snapshot] The snapshot of a CGeo file; 0.
+ * @property {Axis} [up] The axis that points up, in place of the axis of the format.
+ * @property {number} [metresPerUnit] The length of 1 in metres, in place of what the file stores.
+ * @property {number} [maxMeshes] Maximum number of meshes that are shapes; 4,096.
  * @property {AbortSignal} [signal]
  */
 
@@ -150,7 +214,7 @@ export async function open(source, options = {}) {
 }
 
 /** Conventions that a format does not specify. */
-const NOTHING = { levels: [], snapshots: null, anims: [], metresPerUnit: null, jointCount: 0, name: null, blocks: [] };
+const NOTHING = { levels: [], snapshots: null, anims: [], jointCount: 0, name: null, blocks: [] };
 
 /**
  * An object that runs jobs, here or in a worker.
@@ -198,26 +262,56 @@ export class MeshmapFile {
     }
 
     /**
-     * The mesh at an address, such as `meshes[0]`, `bodies[0]`, `snapshots[12]` or `high_lod.faces[0]`.
+     * The mesh at an address as it is stored, such as `meshes[0]`, `bodies[0]`, `snapshots[12]` or `high_lod.faces[0]`.
      *
      * @param {string} address
      * @param {MeshOptions} [options]
      * @returns {Promise<Mesh>}
      */
-    async mesh(address, { quantized = false, byMaterial = false, attributes = [], jointCount = 0, linearColors = false, signal } = {}) {
-        const args = [address, quantized, byMaterial, attributes.join('\n'), jointCount, linearColors];
-        const { value, arrays } = await this.#runner.run('mesh', args, signal);
-        const { attributes: described, indexType, ...mesh } = value;
-        const read = described.map((/** @type {any} */ { semantic, ...attribute }, /** @type {number} */ index) => {
-            return [semantic, { ...attribute, array: typed(attribute.type, arrays[index]) }];
-        });
-        const [indices, groups] = arrays.slice(described.length);
-        return {
-            ...mesh,
-            attributes: Object.fromEntries(read),
-            indices: /** @type {Uint16Array | Uint32Array} */ (typed(indexType, indices)),
-            groups: /** @type {Uint32Array} */ (typed('u32', groups)),
-        };
+    async mesh(address, options = {}) {
+        const { value, arrays } = await this.#runner.run('mesh', [address, ...wanted(options)], options.signal);
+        const { resting, ...mesh } = meshOf(value, arrays);
+        return mesh;
+    }
+
+    /**
+     * The meaning of the file, or of some of its parts.
+     *
+     * @param {SceneOptions} [options]
+     * @returns {Promise<Scene>}
+     */
+    async scene({ level = '', snapshot = 0, up, metresPerUnit = 0, maxMeshes = 4096, signal } = {}) {
+        const { value, arrays } = await this.#runner.run('scene', [level, snapshot, up ?? '', metresPerUnit, maxMeshes], signal);
+        const { joints, ...scene } = value;
+        return { ...scene, skeleton: joints && { joints, inverseBind: typed('f32', arrays[0]) } };
+    }
+
+    /**
+     * Reads a shape of a scene, to be drawn.
+     *
+     * @param {Scene} scene
+     * @param {number} index
+     * @param {MeshOptions} [options]
+     * @returns {Promise<ShapeMesh>}
+     */
+    async shape(scene, index, options = {}) {
+        const { value, arrays } = await this.#runner.run('shape', [scene.id, index, ...wanted(options)], options.signal);
+        const colors = /** @type {Uint8Array} */ (arrays.at(-1));
+        return { ...meshOf(value, arrays), name: scene.shapes[index].name, colors };
+    }
+
+    /**
+     * Reads the keys of a clip of a scene.
+     *
+     * @param {Scene} scene
+     * @param {number} index
+     * @param {{ signal?: AbortSignal }} [options]
+     * @returns {Promise<Keys>}
+     */
+    async clip(scene, index, { signal } = {}) {
+        const { value, arrays } = await this.#runner.run('clip', [scene.id, index], signal);
+        const [times, translations, rotations, scales] = arrays.map((array) => /** @type {Float32Array} */ (typed('f32', array)));
+        return { times, translations, rotations, scales, events: value.events };
     }
 
     /**
@@ -238,30 +332,7 @@ export class MeshmapFile {
     }
 
     /**
-     * The joints of an IQM file in the bind pose, parents before their children.
-     *
-     * @param {{ signal?: AbortSignal }} [options]
-     * @returns {Promise<{ name: string, parent: number | null, translate: number[], rotate: number[], scale: number[] }[]>}
-     */
-    async joints({ signal } = {}) {
-        return (await this.#runner.run('joints', [], signal)).value.joints;
-    }
-
-    /**
-     * The frames of an animation of an IQM file: of each frame and each pose ten numbers, translation x y z, rotation
-     * x y z w, scale x y z. They are relative to the poses of `poseParents`, which are not the parents of the joints in a few files.
-     *
-     * @param {number} anim
-     * @param {{ signal?: AbortSignal }} [options]
-     * @returns {Promise<{ frameCount: number, poseCount: number, poseParents: (number | null)[], values: Float32Array }>}
-     */
-    async frames(anim, { signal } = {}) {
-        const { value, arrays } = await this.#runner.run('frames', [anim], signal);
-        return { ...value, values: typed('f32', arrays[0]) };
-    }
-
-    /**
-     * The skin of a Second Life mesh; null if the file has none.
+     * The skin of a Second Life mesh as it is stored; null if the file has none.
      *
      * @param {{ signal?: AbortSignal }} [options]
      * @returns {Promise<Skin | null>}
@@ -270,12 +341,11 @@ export class MeshmapFile {
         const { value, arrays } = await this.#runner.run('skin', [], signal);
         const { hasSkin, hasInverse, hasAlternative, ...skin } = value;
         if (!hasSkin) return null;
-        const [stored, alternative, local, inverse] = arrays.map((array) => /** @type {Float32Array} */ (typed('f32', array)));
+        const [stored, alternative] = arrays.map((array) => /** @type {Float32Array} */ (typed('f32', array)));
         return {
             ...skin,
             inverseBindMatrices: hasInverse ? stored : null,
             altInverseBindMatrices: hasAlternative ? alternative : null,
-            bindPose: local.length ? { local, inverse } : null,
         };
     }
 
@@ -297,6 +367,34 @@ const ARRAYS = {
  * @param {Uint8Array} bytes
  */
 const typed = (type, bytes) => new ARRAYS[type](/** @type {ArrayBuffer} */ (bytes.buffer));
+
+/**
+ * Options of a mesh as a job takes them.
+ *
+ * @param {MeshOptions} options
+ */
+const wanted = ({ quantized = false, byMaterial = false, attributes = [], linearColors = false }) => {
+    return [quantized, byMaterial, attributes.join('\n'), linearColors];
+};
+
+/**
+ * A mesh from its description and its arrays.
+ *
+ * @param {any} value
+ * @param {Uint8Array[]} arrays
+ */
+function meshOf({ attributes: described, indexType, ...mesh }, arrays) {
+    const read = described.map((/** @type {any} */ { semantic, ...attribute }, /** @type {number} */ index) => {
+        return [semantic, { ...attribute, array: typed(attribute.type, arrays[index]) }];
+    });
+    const [indices, groups] = arrays.slice(described.length);
+    return {
+        ...mesh,
+        attributes: Object.fromEntries(read),
+        indices: /** @type {Uint16Array | Uint32Array} */ (typed(indexType, indices)),
+        groups: /** @type {Uint32Array} */ (typed('u32', groups)),
+    };
+}
 
 /** @type {Thread | null} */
 let shared = null;

@@ -1,5 +1,5 @@
 import {
-    AnimationClip, Bone, Matrix4, PropertyBinding, Quaternion, QuaternionKeyframeTrack, Skeleton, SkinnedMesh, VectorKeyframeTrack,
+    AnimationClip, Bone, Matrix4, PropertyBinding, QuaternionKeyframeTrack, Skeleton, SkinnedMesh, VectorKeyframeTrack,
 } from 'three';
 
 /**
@@ -14,39 +14,28 @@ import {
  */
 
 /**
- * The joints of an IQM file.
+ * The joints of a scene as bones.
  *
- * @param {Awaited<ReturnType<import('./index.js').MeshmapFile['joints']>>} joints
+ * @param {import('./index.js').Skeleton} skeleton
  * @returns {Rig}
  */
-export function rigOfJoints(joints) {
+export function rigOf({ joints, inverseBind }) {
     const bones = named(joints.map(({ name }) => name));
-    joints.forEach(({ translate, rotate, scale }, index) => {
-        const bone = bones[index];
-        bone.position.fromArray(translate);
-        bone.quaternion.fromArray(rotate).normalize();
-        bone.scale.fromArray(scale);
+    joints.forEach(({ rest }, index) => {
+        const { position, quaternion, scale } = bones[index];
+        if ('matrix' in rest) {
+            new Matrix4().fromArray(rest.matrix).decompose(position, quaternion, scale);
+        } else {
+            position.fromArray(rest.translate);
+            quaternion.fromArray(rest.rotate);
+            scale.fromArray(rest.scale);
+        }
     });
     const roots = nest(bones, joints.map(({ parent }) => parent));
+    // Without inverses, three.js inverts the matrices of the bones at rest.
     roots.forEach((root) => root.updateMatrixWorld(true));
-    const inverses = bones.map((bone) => new Matrix4().copy(bone.matrixWorld).invert());
+    const inverses = inverseBind.length ? bones.map((_, index) => new Matrix4().fromArray(inverseBind, index * 16)) : undefined;
     return { roots, bones, skeleton: new Skeleton(bones, inverses), resting: null };
-}
-
-/**
- * The joints of a Second Life mesh; null without matrices for all joints, as in the viewer.
- *
- * @param {import('./index.js').Skin} skin
- * @returns {Rig | null}
- */
-export function rigOfSkin({ jointNames, jointParents, bindPose }) {
-    if (!bindPose) return null;
-    const bones = named(jointNames);
-    bones.forEach((bone, index) => {
-        new Matrix4().fromArray(bindPose.local, index * 16).decompose(bone.position, bone.quaternion, bone.scale);
-    });
-    const inverses = bones.map((_, index) => new Matrix4().fromArray(bindPose.inverse, index * 16));
-    return { roots: nest(bones, jointParents), bones, skeleton: new Skeleton(bones, inverses), resting: null };
 }
 
 /**
@@ -132,48 +121,25 @@ export function skinnedMesh(geometry, material, rig, resting) {
 }
 
 /**
- * Returns `true` if frames are relative to the parents of the bones. Otherwise their numbers would move the bones to wrong places.
- *
- * @param {Bone[]} bones
- * @param {(number | null)[]} poseParents
- */
-export function areParents(bones, poseParents) {
-    return bones.every(({ parent }, index) => {
-        const poseParent = poseParents[index];
-        // A root is below an object that is not a bone.
-        if (poseParent === null) return !(parent instanceof Bone);
-        return parent === bones[poseParent];
-    });
-}
-
-/**
- * The frames of an animation as a clip.
+ * A clip of a scene as a clip of three.js.
  *
  * @param {string} name
  * @param {Bone[]} bones
- * @param {{ frameCount: number, values: Float32Array, rate: number, isLoop: boolean }} frames
+ * @param {import('./index.js').Clip} clip
+ * @param {import('./index.js').Keys} keys
  */
-export function clipOf(name, bones, { frameCount, values, rate, isLoop }) {
-    // A looping animation continues from its last frame to its first.
-    const frames = isLoop && frameCount > 1 ? frameCount + 1 : frameCount;
-    const times = Float32Array.from({ length: frames }, (_, frame) => frame / rate);
-    const column = (/** @type {number} */ bone, /** @type {number} */ first, /** @type {number} */ size) => {
-        const out = new Float32Array(frames * size);
-        for (let frame = 0; frame < frames; frame += 1) {
-            const at = ((frame % frameCount) * bones.length + bone) * 10 + first;
-            out.set(values.subarray(at, at + size), frame * size);
-        }
-        return out;
-    };
-    const quaternion = new Quaternion();
-    const tracks = frameCount === 0 ? [] : bones.flatMap((bone, index) => {
-        const rotations = column(index, 3, 4);
-        for (let i = 0; i < rotations.length; i += 4) quaternion.fromArray(rotations, i).normalize().toArray(rotations, i);
+export function clipOf(name, bones, { repeats }, { times, translations, rotations, scales, events }) {
+    const tracks = bones.flatMap((bone, joint) => {
+        const part = (/** @type {Float32Array} */ values, /** @type {number} */ size) => {
+            return values.subarray(joint * times.length * size, (joint + 1) * times.length * size);
+        };
         return [
-            new VectorKeyframeTrack(`${bone.name}.position`, times, column(index, 0, 3)),
-            new QuaternionKeyframeTrack(`${bone.name}.quaternion`, times, rotations),
-            new VectorKeyframeTrack(`${bone.name}.scale`, times, column(index, 7, 3)),
+            new VectorKeyframeTrack(`${bone.name}.position`, times, part(translations, 3)),
+            new QuaternionKeyframeTrack(`${bone.name}.quaternion`, times, part(rotations, 4)),
+            new VectorKeyframeTrack(`${bone.name}.scale`, times, part(scales, 3)),
         ];
     });
-    return new AnimationClip(name, -1, tracks);
+    const clip = new AnimationClip(name, -1, tracks);
+    clip.userData.meshmap = { repeats, events };
+    return clip;
 }

@@ -25,7 +25,7 @@ export class Textures {
     /**
      * Shows the image that a mesh names on its material; without one, or if it cannot be loaded, the material stays as it is.
      *
-     * @param {import('./index.js').Mesh} mesh
+     * @param {import('./index.js').ShapeMesh} mesh
      * @param {import('three').Object3D} object
      */
     async show({ texture, attributes }, object) {

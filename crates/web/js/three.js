@@ -1,8 +1,9 @@
-import { Group, Loader, LoaderUtils } from 'three';
+import { Group, Loader, LoaderUtils, Matrix4 } from 'three';
+import { errorOf } from './error.js';
 import { boundsOf, objectOf, setBounds } from './geometry.js';
 import { MeshmapError, open } from './index.js';
 import { Playback, mix } from './playback.js';
-import { areParents, clipOf, copyOfRig, rigOfJoints, rigOfSkin } from './rig.js';
+import { clipOf, copyOfRig, rigOf } from './rig.js';
 import { Textures } from './textures.js';
 
 /**
@@ -14,21 +15,21 @@ import { Textures } from './textures.js';
  * @property {number} [ahead] CGeo: the number of snapshots that are read ahead while snapshots are shown at equal steps; 6. Each needs
  *     at most 24 bytes per vertex.
  * @property {boolean} [interpolate] CGeo: shows positions between two snapshots; true.
- * @property {boolean} [skin] Second Life: reads the skin, so that meshes become skinned meshes; true.
- * @property {boolean} [yUp] Rotates files whose `usualUp` is Z; true.
- * @property {number} [metresPerUnit] The length of one unit of the file in metres, which is the scale of the object; by default the unit that
- *     a CGeo file stores, else 1. With 1, the object has the numbers of the file.
- * @property {boolean} [keepWinding] Keeps clockwise triangles; false. If a mesh has normals, they determine
- *     the winding; otherwise the format does, if it specifies the winding.
+ * @property {boolean} [skin] Makes bones and skinned meshes of the joints; true. Without them, vertices rest in the bind pose.
+ * @property {boolean} [yUp] Rotates the object so that it is upright; true.
+ * @property {number} [metresPerUnit] The length of one unit of the file in metres, which is the scale of the object; by default the unit of the
+ *     file if it knows one, else 1. With 1, the object has the numbers of the file.
+ * @property {boolean} [keepWinding] Keeps clockwise triangles; false. The normals of a file determine its winding; without normals, the format
+ *     does, if it specifies the winding.
  * @property {boolean} [quantized] Second Life: positions stay normalized integers, and the matrix of the mesh converts them to
- *     lengths; true. Meshes with a skin always have floats.
+ *     lengths; true. Meshes that follow joints always have floats.
  * @property {boolean} [anims] IQM: reads animations; true.
  * @property {boolean | string} [textures] IQM, OpenCTM: shows the images that the file names, if they are in its folder; true. A URL ends with
  *     a slash, and is of the folder to look in. Files that are not read from a URL have no folder.
  * @property {import('three').LoadingManager} [manager] Loads these images.
  * @property {number} [maxMeshes] Maximum number of meshes that are shown; 4,096.
- * @property {(mesh: import('./index.js').Mesh, material: number) => import('three').Material} [material] Makes the material of
- *     the triangles with a number.
+ * @property {(mesh: import('./index.js').ShapeMesh, material: number, color: import('three').Color) => import('three').Material} [material] Makes
+ *     the material of the triangles with a number, for which all programs show this colour.
  *
  * @typedef {import('./index.js').OpenOptions & OwnLoaderOptions} LoaderOptions
  * @typedef {import('./index.js').MeshmapFile} MeshmapFile
@@ -124,12 +125,8 @@ export class MeshmapObject extends Group {
     #following = null;
     /** @type {Playback} */
     #playback;
-    /** The joints; null if the file has none, `undefined` before they are read. @type {import('./rig.js').Rig | null | undefined} */
+    /** The joints; null if there are none, `undefined` before they are read. @type {import('./rig.js').Rig | null | undefined} */
     #rig;
-    /** `true` if vertices with weights rest in the bind shape of a skin, whose joints cannot be used. */
-    #isBound = false;
-    /** @type {MeshmapError[]} */
-    #skinErrors = [];
     /** @type {LoaderOptions} */
     #options;
     /** @type {Textures} */
@@ -150,7 +147,13 @@ export class MeshmapObject extends Group {
         this.#textures = new Textures(base, file?.info.conventions.vOrigin === 'top', options.manager);
         /** @type {import('three').AnimationClip[]} */
         this.animations = [];
-        /** The errors of parts that cannot be read; the other parts are shown. @type {MeshmapError[]} */
+        /**
+         * The meaning of the part that is shown: its axes, its unit, its shapes, joints and clips.
+         *
+         * @type {import('./index.js').Scene | null}
+         */
+        this.scene = null;
+        /** The errors of parts that cannot be read or used; the other parts are shown. @type {MeshmapError[]} */
         this.errors = [];
         /** The level of detail that is shown. @type {string | null} */
         this.level = null;
@@ -161,8 +164,6 @@ export class MeshmapObject extends Group {
         if (!file) return;
         this.name = file.info.name ?? '';
         this.userData.meshmap = file.info;
-        this.scale.setScalar(options.metresPerUnit ?? file.info.metresPerUnit ?? 1);
-        if (options.yUp !== false && file.info.conventions.usualUp === 'z') this.rotation.x = -Math.PI / 2;
     }
 
     /**
@@ -177,9 +178,15 @@ export class MeshmapObject extends Group {
         const object = new MeshmapObject(await open(source, settings), options, folderOf(source, options));
         try {
             const { levels, snapshots } = object.file.info;
-            if (snapshots) await object.setSnapshot(options.snapshot ?? 0);
-            else if (levels.length > 0) await object.setLevel(options.level ?? 0);
-            else await object.#readAll();
+            if (snapshots) {
+                await object.setSnapshot(options.snapshot ?? 0);
+            } else if (levels.length > 0 && options.level !== undefined) {
+                await object.setLevel(options.level);
+            } else {
+                await object.#load({});
+                // Everything is there.
+                if (levels.length === 0) object.file.close();
+            }
         } catch (error) {
             object.dispose();
             if (error instanceof MeshmapError) error.stats = object.file.stats;
@@ -200,12 +207,11 @@ export class MeshmapObject extends Group {
         this.file = source.file;
         this.#options = source.#options;
         this.#playback = source.#playback.clone();
-        this.#isBound = source.#isBound;
-        this.#skinErrors = source.#skinErrors;
         this.#textures = source.#textures;
         this.#isCopy = true;
-        // A copy without children shows nothing, and reads joints with its first level of detail.
+        // A copy without children shows nothing, and makes joints with its first level of detail.
         if (!recursive) return this;
+        this.scene = source.scene;
         this.errors = [...source.errors];
         this.level = source.level;
         this.snapshot = source.snapshot;
@@ -244,7 +250,7 @@ export class MeshmapObject extends Group {
         return this.file.stats;
     }
 
-    /** The skeleton of an IQM file, or of a Second Life mesh with a skin. */
+    /** The skeleton of a file with joints. */
     get skeleton() {
         return this.#rig?.skeleton ?? null;
     }
@@ -258,9 +264,7 @@ export class MeshmapObject extends Group {
         const levels = this.file.info.levels;
         const name = typeof level === 'string' ? level : (levels.find((found) => found.level === level) ?? levels[0])?.name;
         if (name === undefined) throw new MeshmapError('out_of_range', 'the file has no levels of detail');
-        if (this.#rig === undefined) await this.#readSkin();
-        await this.#show(await this.#meshes({ level: name }));
-        this.level = name;
+        await this.#load({ level: name });
     }
 
     /**
@@ -314,7 +318,7 @@ export class MeshmapObject extends Group {
         };
         let first = this.#proxy ? await playback.moment(from) : null;
         if (!fits(first)) {
-            await this.#show([await this.#mesh(`snapshots[${from}]`)]);
+            await this.#load({ snapshot: from });
             playback.begin(from);
             if (to === from) return;
             first = await playback.moment(from);
@@ -355,75 +359,63 @@ export class MeshmapObject extends Group {
         setBounds(geometry, boundsOf(position.array));
     }
 
-    async #readAll() {
-        const { signal, anims } = this.#options;
-        if (this.file.info.jointCount > 0) this.#rig = rigOfJoints(await this.file.joints({ signal }));
-        else await this.#readSkin();
-        await this.#show(await this.#meshes({}));
-        if (this.#rig && anims !== false) await this.#clips(this.#rig.bones);
-        // Everything is there.
-        this.file.close();
-    }
-
-    /** Reads the skin of a Second Life mesh, whose geometry is complete without it. */
-    async #readSkin() {
-        const { signal, skin: isWanted } = this.#options;
-        this.#rig = null;
-        if (isWanted === false || !this.file.info.blocks.includes('skin')) return;
-        try {
-            const skin = await this.file.skin({ signal });
-            this.#rig = skin && rigOfSkin(skin);
-            this.#isBound = skin !== null && !this.#rig;
-        } catch (error) {
-            this.#skinErrors = [errorOfAPart(error)];
+    /**
+     * Reads a scene, and shows it in place of the one before.
+     *
+     * @param {{ level?: string, snapshot?: number }} part
+     */
+    async #load(part) {
+        const { yUp, metresPerUnit, maxMeshes, skin, anims, signal } = this.#options;
+        const up = yUp === false ? 'y' : undefined;
+        const scene = await this.file.scene({ ...part, up, metresPerUnit, maxMeshes, signal });
+        const errors = scene.errors.map(errorOf);
+        const meshes = [];
+        for (const index of scene.shapes.keys()) {
+            try {
+                meshes.push(await this.#shape(scene, index));
+            } catch (error) {
+                errors.push(errorOfAPart(error));
+            }
         }
+        if (meshes.length === 0 && errors.length > 0) throw errors[0];
+        errors.push(...scene.remarks.map((remark) => new MeshmapError('unusable', remark)));
+        if (this.#rig === undefined) {
+            // Bones stay for all levels of detail.
+            this.#rig = scene.skeleton && skin !== false ? rigOf(scene.skeleton) : null;
+            if (!this.#isCopy) new Matrix4().fromArray(scene.upright).decompose(this.position, this.quaternion, this.scale);
+        }
+        await this.#show(meshes, scene);
+        this.scene = scene;
+        this.errors = errors;
+        this.level = part.level ?? this.file.info.levels.find(({ level }) => level === scene.shapes[0]?.role.level)?.name ?? null;
+        this.meshCount = scene.shapes.length + scene.errors.length + scene.moreMeshes;
+        if (this.#rig && anims !== false) await this.#readClips(scene, this.#rig.bones);
     }
 
     /**
-     * Returns the meshes of a list, and separately their errors.
-     *
-     * @param {{ level?: string }} options
+     * @param {import('./index.js').Scene} scene
+     * @param {number} index
      */
-    async #meshes(options) {
-        const { total, entries } = await this.file.meshes({ ...options, end: this.#options.maxMeshes ?? 4096 });
-        this.meshCount = total;
-        const meshes = [];
-        this.errors = [...this.#skinErrors];
-        for (const { address } of entries) {
-            try {
-                meshes.push(await this.#mesh(address));
-            } catch (error) {
-                this.errors.push(errorOfAPart(error));
-            }
-        }
-        if (meshes.length === 0 && this.errors.length > this.#skinErrors.length) throw this.errors[this.#skinErrors.length];
-        return meshes;
-    }
-
-    /** @param {string} address */
-    async #mesh(address) {
+    async #shape(scene, index) {
         const { quantized = true, signal } = this.#options;
-        // Bones move floats: the matrix of a mesh that they move is the identity.
-        const jointCount = Math.min(this.#rig?.bones.length ?? Number(this.#isBound), 65535);
-        const options = { quantized: quantized && jointCount === 0, byMaterial: true, jointCount, linearColors: true, signal };
-        const mesh = await this.file.mesh(address, options);
+        const options = { quantized, byMaterial: true, linearColors: true, signal };
+        const mesh = await this.file.shape(scene, index, options);
         const dequant = mesh.attributes.position?.dequant;
         // A matrix that flattens or mirrors everything is not suitable for normals.
         const isPlain = dequant?.scale.slice(0, 3).every((scale) => scale > 0 && Number.isFinite(scale)) ?? true;
-        return isPlain ? mesh : this.file.mesh(address, { ...options, quantized: false });
+        return isPlain ? mesh : this.file.shape(scene, index, { ...options, quantized: false });
     }
 
     /**
      * Replaces the shown meshes.
      *
-     * @param {import('./index.js').Mesh[]} meshes
+     * @param {import('./index.js').ShapeMesh[]} meshes
+     * @param {import('./index.js').Scene} scene
      */
-    async #show(meshes) {
+    async #show(meshes, { arePoints }) {
         this.#clear();
         const rig = this.#rig ?? null;
-        const isClockwise = this.file.info.conventions.frontFace === 'clockwise';
-        const hue = meshes.length > 1 ? 1 / meshes.length : 0;
-        const objects = meshes.map((mesh, number) => objectOf(mesh, { rig, isClockwise, hue: number * hue, ...this.#options }));
+        const objects = meshes.map((mesh) => objectOf(mesh, { rig, arePoints, ...this.#options }));
         // Joints before meshes, because animations find the first object with a name.
         for (const object of [...rig?.roots ?? [], ...objects]) this.add(object);
         if (!this.#options.material) await Promise.all(objects.map((object, number) => this.#textures.show(meshes[number], object)));
@@ -439,21 +431,19 @@ export class MeshmapObject extends Group {
         }
     }
 
-    /** @param {import('three').Bone[]} bones */
-    async #clips(bones) {
-        const { anims } = this.file.info;
-        for (const [index, { name, rate, isLoop }] of anims.entries()) {
+    /**
+     * @param {import('./index.js').Scene} scene
+     * @param {import('three').Bone[]} bones
+     */
+    async #readClips(scene, bones) {
+        for (const [index, clip] of scene.clips.entries()) {
+            const name = clip.name || `anim ${index}`;
             try {
-                const { frameCount, poseCount, poseParents, values } = await this.file.frames(index, { signal: this.#options.signal });
-                if (poseCount !== bones.length) throw new MeshmapError('mismatch', `${poseCount} poses for ${bones.length} joints`);
-                if (!areParents(bones, poseParents)) {
-                    const message = `animation ${name || index}: the poses have other parents than the joints, which is not supported`;
-                    throw new MeshmapError('unsupported', message);
-                }
-                const clip = clipOf(name || `anim ${index}`, bones, { frameCount, values, rate, isLoop });
-                this.animations.push(clip);
+                const keys = await this.file.clip(scene, index, { signal: this.#options.signal });
+                this.animations.push(clipOf(name, bones, clip, keys));
             } catch (error) {
                 if (!(error instanceof MeshmapError) || error.kind === 'crash') throw error;
+                error.message = `animation ${name}: ${error.message}`;
                 this.errors.push(error);
             }
         }

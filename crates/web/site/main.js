@@ -1,6 +1,6 @@
 import { MeshmapError, MeshmapLoader } from 'meshmap/three';
 import { FileList } from './list.js';
-import { nothingToDraw } from './nothing.js';
+import { hasVertices, nothingToDraw } from './nothing.js';
 import { Stage } from './stage.js';
 
 /** @param {string} id @returns {any} */
@@ -118,12 +118,13 @@ function clear() {
  */
 function describe(object, name, size) {
     const { info } = object.file;
-    const { conventions, snapshots, anims, levels } = info;
+    const { snapshots, anims, levels } = info;
+    const { scene } = object;
     facts([
         ['Format', FORMATS[info.format]],
         ['Name', info.name ?? name.split('/').pop() ?? name],
         ['Size', size === null ? null : `${number.format(size)} bytes`],
-        ['Up', conventions.up?.toUpperCase() ?? `not specified, drawn as ${conventions.usualUp.toUpperCase()}`],
+        ['Up', scene && (scene.knowsUp ? scene.up.toUpperCase() : `not specified, drawn as ${scene.up.toUpperCase()}`)],
         ['Joints', object.skeleton?.bones.length ?? (info.jointCount || null)],
     ]);
     the('play').hidden = !(levels.length || anims.length || (snapshots?.count ?? 0) > 1);
@@ -169,9 +170,9 @@ function skeleton(object) {
     the('nothing').textContent = nothing;
     the('nothing').hidden = !nothing;
     the('skeleton').hidden = !object.skeleton;
-    the('bones').checked = wantsBones || nothing !== '';
+    the('bones').checked = wantsBones || !hasVertices(object);
     bones();
-    if (nothing) stage?.fit();
+    if (!hasVertices(object)) stage?.fit();
 }
 
 function bones() {

@@ -3,6 +3,7 @@
 use wasm_bindgen::prelude::*;
 
 use crate::failure::Failure;
+use crate::scene::Selection;
 use crate::vertices::Wanted;
 use crate::{reply, session};
 
@@ -100,28 +101,52 @@ impl Session {
         reply(self.0.list(level, start..end))
     }
 
-    /// `attributes` has a name in each line; without any, all are read. If `joints` is 0, joints and weights are as stored.
+    /// `attributes` has a name in each line; without any, all are read.
     pub fn mesh(
         &mut self,
         address: &str,
         quantized: bool,
         by_material: bool,
         attributes: &str,
-        joints: u16,
         linear_colors: bool,
     ) -> Outcome<Option<Reply>> {
-        let attributes = attributes.lines().map(ToOwned::to_owned).collect();
-        let joints = Some(joints).filter(|joints| *joints > 0);
-        reply(self.0.mesh(
-            address,
-            &Wanted {
-                quantized,
-                by_material,
-                attributes,
-                joints,
-                linear_colors,
-            },
-        ))
+        let wanted = wanted(quantized, by_material, attributes, linear_colors);
+        reply(self.0.mesh(address, &wanted))
+    }
+
+    /// `up` is the name of an axis, or empty; `metres_per_unit` is 0 if the file's unit counts.
+    pub fn scene(
+        &mut self,
+        level: &str,
+        snapshot: usize,
+        up: &str,
+        metres_per_unit: f64,
+        max_meshes: usize,
+    ) -> Outcome<Option<Reply>> {
+        reply(self.0.scene(&Selection {
+            level: level.to_owned(),
+            snapshot,
+            up: up.parse().ok(),
+            metres_per_unit: Some(metres_per_unit).filter(|metres| *metres != 0.0),
+            max_meshes,
+        }))
+    }
+
+    pub fn shape(
+        &mut self,
+        scene: usize,
+        index: usize,
+        quantized: bool,
+        by_material: bool,
+        attributes: &str,
+        linear_colors: bool,
+    ) -> Outcome<Option<Reply>> {
+        let wanted = wanted(quantized, by_material, attributes, linear_colors);
+        reply(self.0.shape(scene, index, &wanted))
+    }
+
+    pub fn clip(&mut self, scene: usize, index: usize) -> Outcome<Option<Reply>> {
+        reply(self.0.clip(scene, index))
     }
 
     pub fn moment(
@@ -133,15 +158,16 @@ impl Session {
         reply(self.0.moment(base, index, with_normals))
     }
 
-    pub fn joints(&mut self) -> Outcome<Option<Reply>> {
-        reply(self.0.joints())
-    }
-
     pub fn skin(&mut self) -> Outcome<Option<Reply>> {
         reply(self.0.skin())
     }
+}
 
-    pub fn frames(&mut self, anim: usize) -> Outcome<Option<Reply>> {
-        reply(self.0.frames(anim))
+fn wanted(quantized: bool, by_material: bool, attributes: &str, linear_colors: bool) -> Wanted {
+    Wanted {
+        quantized,
+        by_material,
+        attributes: attributes.lines().map(ToOwned::to_owned).collect(),
+        linear_colors,
     }
 }

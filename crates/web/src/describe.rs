@@ -1,11 +1,11 @@
 //! Descriptions of files, meshes and findings, as JSON.
 
 use meshmap::{
-    Axis, Bounds, Dequant, Finding, Format, MeshView, Role, VOrigin, VertexFormat, Winding,
-    texture_paths,
+    Axis, Bounds, Dequant, Finding, Format, MeshEntry, MeshView, Role, VOrigin, VertexFormat,
+    Winding, texture_paths,
 };
 
-use crate::json::{Object, list};
+use crate::json::{List, Object};
 
 /// Axes, winding and texture origin, where the format has them.
 pub(crate) fn conventions(format: Format) -> String {
@@ -27,32 +27,33 @@ pub(crate) fn conventions(format: Format) -> String {
 }
 
 pub(crate) fn findings(findings: &[Finding]) -> String {
-    list(findings.iter().map(|finding| {
-        Object::new()
+    let mut list = List::new();
+    for finding in findings {
+        let address = finding.address.as_ref().map(ToString::to_string);
+        let object = Object::new()
             .text("rule", finding.rule.id)
             .text("severity", finding.severity().name())
-            .text_or_null(
-                "address",
-                finding.address.as_ref().map(ToString::to_string).as_deref(),
-            )
+            .text_or_null("address", address.as_deref())
             .range("byteRange", finding.byte_range.clone())
             .with("count", &finding.count)
             .text("detail", &finding.detail)
-            .text("message", &finding.to_string())
-            .end()
-    }))
+            .text("message", &finding.to_string());
+        list.push(&object.end());
+    }
+    list.end()
 }
 
 /// A mesh in a list, before it is read.
-pub(crate) fn entry(address: &str, name: &str, of: Role) -> String {
+pub(crate) fn entry(entry: MeshEntry) -> String {
     Object::new()
-        .text("address", address)
-        .text("name", name)
-        .with("role", &role(of))
+        .text("address", &entry.address.to_string())
+        .text("name", &entry.name)
+        .with("role", &role(entry.role))
         .end()
 }
 
-fn role(role: Role) -> String {
+/// The purpose of a mesh.
+pub(crate) fn role(role: Role) -> String {
     let kind = |kind| Object::new().text("kind", kind);
     match role {
         Role::Lod(level) => kind("lod").with("level", &level),
@@ -65,15 +66,14 @@ fn role(role: Role) -> String {
     .end()
 }
 
-/// The relative path of the image that a mesh names, if browsers show such images.
-fn texture(view: &MeshView) -> Option<String> {
+/// The relative path of an image of this name, if browsers show such images.
+pub(crate) fn texture(name: &str) -> Option<String> {
     let is_shown = |path: &String| {
         let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
         ["png", "jpg", "jpeg", "webp", "bmp"]
             .iter()
             .any(|shown| shown.eq_ignore_ascii_case(ending))
     };
-    let name = view.texture()?;
     // The others are guesses, which would be requests in vain.
     texture_paths(name)
         .into_iter()
@@ -87,11 +87,10 @@ pub(crate) fn mesh(view: &MeshView) -> Object {
         .text("address", &view.address().to_string())
         .text("name", view.name())
         .text_or_null("material", view.material())
-        .text_or_null("texture", texture(view).as_deref())
+        .text_or_null("texture", view.texture().and_then(texture).as_deref())
         .with("role", &role(view.role()))
         .with("vertexCount", &view.vertex_count())
         .with("triangleCount", &view.triangle_count())
-        .with("isPointCloud", &view.is_point_cloud())
         .with("findings", &findings(view.findings()))
 }
 

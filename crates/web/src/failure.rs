@@ -39,16 +39,26 @@ impl Failure {
     /// A failure of the caller's request.
     pub(crate) fn new(kind: &'static str, what: &str, expected: &str, found: &str) -> Self {
         let words = kind.replace('_', " ");
+        let message = format!("{words} {what}: expected {expected}, found {found}");
+        let mut failure = Self::with_message(kind, message);
+        failure.0.what = what.to_owned();
+        failure.0.expected = expected.to_owned();
+        failure.0.found = found.to_owned();
+        failure
+    }
+
+    /// A failure without any parts.
+    fn with_message(kind: &'static str, message: String) -> Self {
         Self(Box::new(Parts {
             kind,
-            message: format!("{words} {what}: expected {expected}, found {found}"),
+            message,
             format: None,
-            what: what.to_owned(),
+            what: String::new(),
             address: None,
             byte_range: None,
             decoded_range: None,
-            expected: expected.to_owned(),
-            found: found.to_owned(),
+            expected: String::new(),
+            found: String::new(),
         }))
     }
 
@@ -83,6 +93,15 @@ impl Failure {
             .text("expected", expected)
             .text("found", found)
             .end()
+    }
+}
+
+impl From<meshmap_scene::Error> for Failure {
+    fn from(error: meshmap_scene::Error) -> Self {
+        match error {
+            meshmap_scene::Error::Read(error) => Self::from(error),
+            other => Self::with_message("unsupported", other.to_string()),
+        }
     }
 }
 

@@ -1,419 +1,175 @@
-//! A file of any of the formats that the module has.
+//! The facts in the headers of a file, and the list of its meshes.
 
-use meshmap::slmesh::BindShape;
-use meshmap::{Address, Finding, Format, MeshView, Options, Role, Source};
+use std::ops::Range;
 
-#[cfg(feature = "cgeo")]
-use meshmap::cgeo;
-#[cfg(feature = "iqm")]
-use meshmap::iqm;
-#[cfg(feature = "openctm")]
-use meshmap::openctm;
-#[cfg(feature = "slmesh")]
-use meshmap::slmesh;
-#[cfg(feature = "tmf")]
-use meshmap::tmf;
+use meshmap::{MeshEntry, MeshFile, Role, iqm, slmesh};
 
 use crate::describe;
 use crate::failure::Failure;
-#[cfg(feature = "slmesh")]
-use crate::json::text;
-use crate::json::{Object, list};
+use crate::json::{List, Object, text};
 use crate::reply::Job;
 
-/// The format of a module that has no other.
-const ALONE: Option<Format> = {
-    let has = [
-        cfg!(feature = "cgeo"),
-        cfg!(feature = "iqm"),
-        cfg!(feature = "openctm"),
-        cfg!(feature = "slmesh"),
-        cfg!(feature = "tmf"),
-    ];
-    match has {
-        [true, false, false, false, false] => Some(Format::CGeo),
-        [false, true, false, false, false] => Some(Format::Iqm),
-        [false, false, true, false, false] => Some(Format::OpenCtm),
-        [false, false, false, true, false] => Some(Format::SlMesh),
-        [false, false, false, false, true] => Some(Format::Tmf),
-        _ => None,
-    }
-};
-
-pub(crate) enum File {
-    #[cfg(feature = "cgeo")]
-    CGeo(cgeo::Proxy),
-    #[cfg(feature = "iqm")]
-    Iqm(iqm::Model),
-    #[cfg(feature = "openctm")]
-    OpenCtm(openctm::Container),
-    #[cfg(feature = "slmesh")]
-    SlMesh(slmesh::Asset, Option<Level>),
-    #[cfg(feature = "tmf")]
-    Tmf(tmf::Document),
-}
-
-/// The block of a Second Life mesh that was decoded last.
-#[cfg(feature = "slmesh")]
-pub(crate) struct Level {
+/// A block of a Second Life mesh that holds faces.
+struct Level {
     name: &'static str,
     role: Role,
-    mesh: slmesh::Mesh,
+    /// The bytes of the block in the file; `None` if the header has no valid ones.
+    byte_range: Option<Range<u64>>,
 }
 
-/// A block of a Second Life mesh that holds faces.
-#[cfg(feature = "slmesh")]
-struct Block {
-    name: &'static str,
-    /// 0 is the finest; `None` for physics.
-    level: Option<u32>,
-    /// Its bytes in the file; `None` if the header has no valid ones.
-    byte_range: Option<std::ops::Range<u64>>,
-}
-
-#[cfg(feature = "slmesh")]
-impl Block {
-    fn into_json(self) -> String {
+impl Level {
+    fn to_json(&self) -> String {
         let object = Object::new().text("name", self.name);
-        let object = match self.level {
-            Some(level) => object.with("level", &level),
-            None => object.with("level", &"null"),
+        let object = match self.role {
+            Role::Lod(level) => object.with("level", &level),
+            _ => object.with("level", &"null"),
         };
-        object.range("byteRange", self.byte_range).end()
+        object.range("byteRange", self.byte_range.clone()).end()
     }
 }
 
-impl File {
-    /// Reads the headers. A module of one format takes every file for one of it, and leaves the other detectors out.
-    pub(crate) fn open(source: &Source, options: &Options) -> Job<Self> {
-        let format = match ALONE {
-            Some(format) => format,
-            None => Format::detect(source)?,
-        };
-        let source = source.clone();
-        Ok(match format {
-            #[cfg(feature = "cgeo")]
-            Format::CGeo => Ok(Self::CGeo(cgeo::Proxy::from_source(source, options)?)),
-            #[cfg(feature = "iqm")]
-            Format::Iqm => Ok(Self::Iqm(iqm::Model::from_source(source, options)?)),
-            #[cfg(feature = "openctm")]
-            Format::OpenCtm => Ok(Self::OpenCtm(openctm::Container::from_source(
-                source, options,
-            )?)),
-            #[cfg(feature = "slmesh")]
-            Format::SlMesh => Ok(Self::SlMesh(
-                slmesh::Asset::from_source(source, options)?,
-                None,
-            )),
-            #[cfg(feature = "tmf")]
-            Format::Tmf => Ok(Self::Tmf(tmf::Document::from_source(source, options)?)),
-            #[allow(unreachable_patterns, reason = "formats that the module lacks")]
-            other => Err(Failure::new(
-                "unsupported",
-                "format",
-                "one that this module was built with",
-                &other.to_string(),
-            )),
-        })
-    }
-
-    fn format(&self) -> Format {
-        match self {
-            #[cfg(feature = "cgeo")]
-            Self::CGeo(_) => Format::CGeo,
-            #[cfg(feature = "iqm")]
-            Self::Iqm(_) => Format::Iqm,
-            #[cfg(feature = "openctm")]
-            Self::OpenCtm(_) => Format::OpenCtm,
-            #[cfg(feature = "slmesh")]
-            Self::SlMesh(..) => Format::SlMesh,
-            #[cfg(feature = "tmf")]
-            Self::Tmf(_) => Format::Tmf,
+/// The facts in the headers.
+pub(crate) fn info(file: &MeshFile) -> String {
+    let object = Object::new()
+        .text("format", file.format().name())
+        .with("conventions", &describe::conventions(file.format()))
+        .with("findings", &describe::findings(file.findings()));
+    let object = match file {
+        MeshFile::CGeo(proxy) => {
+            let timing = proxy.timing();
+            let snapshots = Object::new()
+                .with("count", &proxy.snapshot_count())
+                .float("start", timing.map(|timing| timing.start()))
+                .float("step", timing.map(|timing| timing.step()));
+            let name = proxy.object_name();
+            let name = name.as_ref().map(|name| name.to_string_lossy());
+            object
+                .with("meshCount", &proxy.snapshot_count())
+                .with("snapshots", &snapshots.end())
+                .text_or_null("name", name.as_deref())
         }
-    }
-
-    fn findings(&self) -> &[Finding] {
-        match self {
-            #[cfg(feature = "cgeo")]
-            Self::CGeo(file) => file.findings(),
-            #[cfg(feature = "iqm")]
-            Self::Iqm(file) => file.findings(),
-            #[cfg(feature = "openctm")]
-            Self::OpenCtm(file) => file.findings(),
-            #[cfg(feature = "slmesh")]
-            Self::SlMesh(file, _) => file.findings(),
-            #[cfg(feature = "tmf")]
-            Self::Tmf(file) => file.findings(),
+        MeshFile::Iqm(model) => object
+            .with("meshCount", &model.meshes().len())
+            .with("anims", &anims(model))
+            .with("jointCount", &model.joints().len()),
+        MeshFile::SlMesh(asset) => {
+            let levels = levels(asset);
+            let mut list = List::new();
+            for level in &levels {
+                list.push(&level.to_json());
+            }
+            object
+                .with("blocks", &blocks(asset))
+                .with("meshCount", &levels.len())
+                .with("levels", &list.end())
         }
-    }
-
-    /// The facts in the headers.
-    pub(crate) fn info(&self) -> String {
-        let format = self.format();
-        let object = Object::new()
-            .text("format", &format.to_string())
-            .with("conventions", &describe::conventions(format))
-            .with("findings", &describe::findings(self.findings()));
-        match self {
-            #[cfg(feature = "cgeo")]
-            Self::CGeo(file) => {
-                let timing = file.timing();
-                let snapshots = Object::new()
-                    .with("count", &file.snapshot_count())
-                    .float("start", timing.map(|timing| timing.start()))
-                    .float("step", timing.map(|timing| timing.step()));
-                let name = file.object_name();
-                let unit = file.unit_length().map(|unit| unit.millimeters / 1000.0);
-                object
-                    .float("metresPerUnit", unit.filter(|unit| unit.is_normal()))
-                    .with("meshCount", &file.snapshot_count())
-                    .with("snapshots", &snapshots.end())
-                    .text_or_null(
-                        "name",
-                        name.as_ref().map(|name| name.to_string_lossy()).as_deref(),
-                    )
-            }
-            #[cfg(feature = "iqm")]
-            Self::Iqm(file) => {
-                let anim = |anim: iqm::Anim| {
-                    Object::new()
-                        .text("name", &anim.name.to_string_lossy())
-                        .with("frameCount", &anim.num_frames)
-                        .float("framerate", Some(anim.framerate.into()))
-                        .float("rate", Some(anim.rate().into()))
-                        .with("isLoop", &anim.is_loop())
-                        .end()
-                };
-                object
-                    .with("meshCount", &file.meshes().len())
-                    .with("anims", &list(file.anims().map(anim)))
-                    .with("jointCount", &file.joints().len())
-            }
-            #[cfg(feature = "openctm")]
-            Self::OpenCtm(file) => object.with("meshCount", &file.meshes().len()),
-            #[cfg(feature = "slmesh")]
-            Self::SlMesh(file, _) => {
-                let levels = levels(file);
-                let has = |entry: &&slmesh::Entry| matches!(entry.range(), Ok(Some(_)));
-                let names = file
-                    .entries()
-                    .filter(has)
-                    .map(|entry| text(&entry.name().to_string_lossy()));
-                object
-                    .with("blocks", &list(names))
-                    .with("meshCount", &levels.len())
-                    .with("levels", &list(levels.into_iter().map(Block::into_json)))
-            }
-            #[cfg(feature = "tmf")]
-            Self::Tmf(file) => object.with("meshCount", &file.meshes().len()),
-        }
-        .end()
-    }
-
-    /// The meshes from one number to another. For a Second Life asset, these are the meshes of a block, which is read and kept: the finest
-    /// one where `level` is empty.
-    #[cfg_attr(
-        not(feature = "slmesh"),
-        allow(unused_variables, reason = "no other format has blocks")
-    )]
-    pub(crate) fn list(&mut self, level: &str, range: std::ops::Range<usize>) -> Job<String> {
-        Ok(Ok(match self {
-            #[cfg(feature = "cgeo")]
-            Self::CGeo(file) => {
-                let timing = file.timing();
-                let seconds = |index| timing.map(|timing| timing.time_of(index));
-                let role = |index: usize| Role::Snapshot {
-                    index: index as u64,
-                    seconds: seconds(index),
-                };
-                let name = file
-                    .object_name()
-                    .map(|name| name.to_string_lossy().into_owned());
-                let names = &mut std::iter::repeat(name.unwrap_or_default());
-                indexed(range, file.snapshot_count(), "snapshots", &role, names)
-            }
-            #[cfg(feature = "iqm")]
-            Self::Iqm(file) => {
-                let names = file.meshes().skip(range.start);
-                let names = &mut names.map(|mesh| mesh.name.to_string_lossy().into_owned());
-                indexed(
-                    range,
-                    file.meshes().len(),
-                    "meshes",
-                    &|_| Role::Geometry,
-                    names,
-                )
-            }
-            #[cfg(feature = "openctm")]
-            Self::OpenCtm(file) => indexed(
-                range,
-                file.meshes().len(),
-                "bodies",
-                &|_| Role::Geometry,
-                &mut nameless(),
-            ),
-            #[cfg(feature = "slmesh")]
-            Self::SlMesh(file, kept) => {
-                let finest = levels(file).first().map(|level| level.name);
-                let Some(name) = Some(level).filter(|level| !level.is_empty()).or(finest) else {
-                    return Ok(Ok(entries(0, std::iter::empty())));
-                };
-                match block(file, kept, name)? {
-                    Ok(Level { name, role, mesh }) => indexed(
-                        range,
-                        mesh.faces().len(),
-                        &format!("{name}.faces"),
-                        &|_| *role,
-                        &mut nameless(),
-                    ),
-                    Err(failure) => return Ok(Err(failure)),
-                }
-            }
-            #[cfg(feature = "tmf")]
-            Self::Tmf(file) => {
-                let names = file.meshes().skip(range.start);
-                let names = &mut names.map(|mesh| mesh.name().to_string_lossy().into_owned());
-                indexed(
-                    range,
-                    file.meshes().len(),
-                    "meshes",
-                    &|_| Role::Geometry,
-                    names,
-                )
-            }
-        }))
-    }
-
-    /// The mesh at an address.
-    /// The bind shape, which takes vertices that follow joints into the bind pose.
-    pub(crate) fn bind_shape(&self) -> meshmap::Result<Option<BindShape>> {
-        match self {
-            #[cfg(feature = "slmesh")]
-            Self::SlMesh(file, _) => Ok(file.skin()?.and_then(|skin| skin.bind_shape())),
-            #[allow(unreachable_patterns, reason = "formats that the module lacks")]
-            _ => Ok(None),
-        }
-    }
-
-    pub(crate) fn mesh(&mut self, address: &Address) -> Job<MeshView> {
-        match self {
-            #[cfg(feature = "cgeo")]
-            Self::CGeo(file) => file.mesh_view(address).map(Ok),
-            #[cfg(feature = "iqm")]
-            Self::Iqm(file) => file.mesh_view(address).map(Ok),
-            #[cfg(feature = "openctm")]
-            Self::OpenCtm(file) => file.mesh_view(address).map(Ok),
-            #[cfg(feature = "slmesh")]
-            Self::SlMesh(file, kept) => {
-                use meshmap::Segment;
-                let [
-                    Segment::Field(name),
-                    Segment::Field(faces),
-                    Segment::Index(index),
-                ] = address.segments()
-                else {
-                    return file.mesh_view(address).map(Ok);
-                };
-                let mesh = match block(file, kept, name)? {
-                    Ok(level) => &level.mesh,
-                    Err(failure) => return Ok(Err(failure)),
-                };
-                let face = usize::try_from(*index).ok().filter(|_| faces == "faces");
-                match face.and_then(|index| mesh.face(index).ok()) {
-                    Some(face) => face.view().map(Ok),
-                    None => file.mesh_view(address).map(Ok),
-                }
-            }
-            #[cfg(feature = "tmf")]
-            Self::Tmf(file) => file.mesh_view(address).map(Ok),
-        }
-    }
-}
-
-/// The meshes of `count` that are in a range. The names begin with the first of it.
-fn indexed(
-    range: std::ops::Range<usize>,
-    total: usize,
-    path: &str,
-    role: &dyn Fn(usize) -> Role,
-    names: &mut dyn Iterator<Item = String>,
-) -> String {
-    let indices = range.start.min(total)..range.end.min(total);
-    let entry = |(index, name): (usize, String)| {
-        describe::entry(&format!("{path}[{index}]"), &name, role(index))
+        MeshFile::OpenCtm(bodies) => object.with("meshCount", &bodies.meshes().len()),
+        MeshFile::Tmf(document) => object.with("meshCount", &document.meshes().len()),
+        _ => object,
     };
-    entries(total, indices.zip(names).map(entry))
+    object.end()
 }
 
-/// The number of all meshes, and some of them.
-fn entries(total: usize, entries: impl Iterator<Item = String>) -> String {
-    Object::new()
-        .with("total", &total)
-        .with("entries", &list(entries))
-        .end()
+/// The animations of an IQM file as they are stored.
+fn anims(model: &iqm::Model) -> String {
+    let mut list = List::new();
+    for anim in model.anims() {
+        let object = Object::new()
+            .text("name", &anim.name.to_string_lossy())
+            .with("frameCount", &anim.num_frames)
+            .float("framerate", Some(anim.framerate.into()))
+            .with("isLoop", &anim.is_loop());
+        list.push(&object.end());
+    }
+    list.end()
 }
 
-/// No names.
-#[cfg(any(feature = "openctm", feature = "slmesh"))]
-fn nameless() -> impl Iterator<Item = String> {
-    std::iter::repeat_with(String::new)
+/// The names of the blocks that a Second Life mesh has.
+fn blocks(asset: &slmesh::Asset) -> String {
+    let mut list = List::new();
+    for entry in asset.entries() {
+        if matches!(entry.range(), Ok(Some(_))) {
+            list.push(&text(&entry.name().to_string_lossy()));
+        }
+    }
+    list.end()
 }
 
-/// The blocks that hold meshes, the finest first, and what they are for.
-#[cfg(feature = "slmesh")]
-fn levels(file: &slmesh::Asset) -> Vec<Block> {
-    let found = |(name, level): (&'static str, Option<u32>)| {
-        let byte_range = match file.entry(name)?.range() {
-            Ok(range) => Some(range?),
-            // Reading it tells what is wrong.
+/// The blocks that hold faces, the finest first, then the one for physics, under either of its names.
+fn levels(asset: &slmesh::Asset) -> Vec<Level> {
+    let mut known = Vec::new();
+    for (level, lod) in (0..).zip(slmesh::Lod::ALL) {
+        known.push((lod.name(), Role::Lod(level)));
+    }
+    known.push(("physics_mesh", Role::Physics));
+    known.push(("physics_shape", Role::Physics));
+    let mut levels: Vec<Level> = Vec::new();
+    for (name, role) in known {
+        let Some(entry) = asset.entry(name) else {
+            continue;
+        };
+        let byte_range = match entry.range() {
+            Ok(None) => continue,
+            Ok(range) => range,
+            // Reading the block reports the damage.
             Err(_) => None,
         };
-        Some(Block {
-            name,
-            level,
-            byte_range,
-        })
-    };
-    let lods = (0..)
-        .zip(slmesh::Lod::ALL)
-        .map(|(level, lod)| (lod.name(), Some(level)));
-    let physics = PHYSICS.into_iter().find_map(|name| found((name, None)));
-    lods.filter_map(found).chain(physics).collect()
+        if levels.iter().all(|level| level.role != role) {
+            levels.push(Level {
+                name,
+                role,
+                byte_range,
+            });
+        }
+    }
+    levels
 }
 
-/// The mesh for physics, and as it was called first.
-#[cfg(feature = "slmesh")]
-const PHYSICS: [&str; 2] = ["physics_mesh", "physics_shape"];
+/// Some of the meshes of a list, and the number of all.
+pub(crate) struct Listing {
+    pub(crate) total: usize,
+    pub(crate) entries: Vec<MeshEntry>,
+}
 
-/// The block with a name, decoded.
-#[cfg(feature = "slmesh")]
-fn block<'a>(file: &slmesh::Asset, kept: &'a mut Option<Level>, name: &str) -> Job<&'a Level> {
-    let is_kept = kept.as_ref().is_some_and(|level| level.name == name);
-    if !is_kept {
-        let lod = (0..)
-            .zip(slmesh::Lod::ALL)
-            .find(|(_, lod)| lod.name() == name);
-        let found = match lod {
-            Some((level, lod)) => file
-                .lod(lod)?
-                .map(|mesh| (lod.name(), Role::Lod(level), mesh)),
-            None => match PHYSICS.into_iter().find(|physics| *physics == name) {
-                Some(name) => file.physics_mesh()?.map(|mesh| (name, Role::Physics, mesh)),
-                None => None,
-            },
+impl Listing {
+    /// The meshes with these numbers. For a Second Life mesh, these are faces of a block, which is read; of the finest block if `level` is
+    /// empty.
+    pub(crate) fn new(file: &MeshFile, level: &str, range: Range<usize>) -> Job<Self> {
+        let Some(asset) = file.as_slmesh() else {
+            let meshes = file.meshes()?;
+            let total = meshes.len();
+            let entries = meshes.skip(range.start).take(range.len()).collect();
+            return Ok(Self { total, entries });
         };
-        // The old one goes only where there is another.
-        *kept = found
-            .map(|(name, role, mesh)| Level { name, role, mesh })
-            .or_else(|| kept.take());
+        let mut levels = levels(asset).into_iter();
+        let Some(wanted) = levels.find(|found| level.is_empty() || found.name == level) else {
+            if level.is_empty() {
+                let entries = Vec::new();
+                return Ok(Self { total: 0, entries });
+            }
+            let expected = "one that the file has";
+            let failure = Failure::new("out_of_range", "level of detail", expected, level);
+            return Err(failure.into());
+        };
+        let mut total = 0;
+        let mut entries = Vec::new();
+        for entry in file.meshes_where(move |role| role == wanted.role)? {
+            if range.contains(&total) {
+                entries.push(entry);
+            }
+            total += 1;
+        }
+        Ok(Self { total, entries })
     }
-    match kept {
-        Some(level) if level.name == name => Ok(Ok(level)),
-        _ => Ok(Err(Failure::new(
-            "out_of_range",
-            "level of detail",
-            "one that the file has",
-            name,
-        ))),
+
+    pub(crate) fn into_json(self) -> String {
+        let mut entries = List::new();
+        for entry in self.entries {
+            entries.push(&describe::entry(entry));
+        }
+        Object::new()
+            .with("total", &self.total)
+            .with("entries", &entries.end())
+            .end()
     }
 }

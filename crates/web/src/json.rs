@@ -44,10 +44,11 @@ impl Object {
     }
 
     pub(crate) fn floats(self, key: &str, values: &[f32]) -> Self {
-        self.with(
-            key,
-            &list(values.iter().map(|value| float(Some((*value).into())))),
-        )
+        let mut list = List::new();
+        for value in values {
+            list.push(&float(Some((*value).into())));
+        }
+        self.with(key, &list.end())
     }
 
     pub(crate) fn end(mut self) -> String {
@@ -56,20 +57,29 @@ impl Object {
     }
 }
 
-/// A list of what is JSON already.
-pub(crate) fn list(values: impl Iterator<Item = String>) -> String {
-    let mut out = "[".to_owned();
-    for value in values {
-        if out.len() > 1 {
-            out.push(',');
-        }
-        out.push_str(&value);
+/// A list that is being written.
+pub(crate) struct List(String);
+
+impl List {
+    pub(crate) fn new() -> Self {
+        Self("[".to_owned())
     }
-    out.push(']');
-    out
+
+    /// Adds a value that is JSON already.
+    pub(crate) fn push(&mut self, value: &str) {
+        if self.0.len() > 1 {
+            self.0.push(',');
+        }
+        self.0.push_str(value);
+    }
+
+    pub(crate) fn end(mut self) -> String {
+        self.0.push(']');
+        self.0
+    }
 }
 
-fn float(value: Option<f64>) -> String {
+pub(crate) fn float(value: Option<f64>) -> String {
     match value.filter(|value| value.is_finite()) {
         Some(value) => value.to_string(),
         None => "null".to_owned(),
@@ -111,7 +121,7 @@ mod tests {
             .float("nan", Some(f64::NAN))
             .range("range", Some(1..u64::MAX))
             .floats("floats", &[0.1, f32::INFINITY, -0.0, f32::MAX])
-            .with("empty", &list(std::iter::empty()))
+            .with("empty", &List::new().end())
             .with("object", &Object::new().end())
             .end();
         let value: serde_json::Value = serde_json::from_str(&object).unwrap();

@@ -1,7 +1,7 @@
 //! Snapshots of CGeo with the triangles of an earlier one: positions and normals for the vertices that are there.
 
 use meshmap::cgeo::{self, MeshBuffer, Parts};
-use meshmap::{Array, Error, Scratch, VertexRemap};
+use meshmap::{Array, Error, Scratch, Source, VertexRemap};
 
 use crate::json::Object;
 use crate::reply::Reply;
@@ -35,12 +35,7 @@ pub(crate) fn moment(
     let now = playing.insert(now);
     let snapshot = file.snapshot(index)?;
     let bytes = |gathered: Vec<[f32; 3]>| Array::from_vec(gathered).as_bytes().to_vec();
-    // One request. The calls below would read the beginning of the snapshot first, and then what is missing.
-    let likely = snapshot
-        .likely_range(parts)
-        .unwrap_or_else(|| snapshot.range());
-    let end = likely.end.min(file.source().len()?.unwrap_or(u64::MAX));
-    file.source().read(likely.start.min(end)..end)?;
+    fetch(file.source(), &snapshot, parts)?;
     let is_same = snapshot.topology(&mut now.scratch)? == now.topology;
     let mut arrays = Vec::new();
     if is_same {
@@ -66,6 +61,17 @@ pub(crate) fn moment(
         json: object.end(),
         arrays,
     })
+}
+
+/// Reads the bytes that parts of a snapshot likely need: one request. Other calls read the beginning of the snapshot first, and then what is
+/// missing.
+pub(crate) fn fetch(source: &Source, snapshot: &cgeo::Snapshot, parts: Parts) -> Result<(), Error> {
+    let likely = snapshot
+        .likely_range(parts)
+        .unwrap_or_else(|| snapshot.range());
+    let end = likely.end.min(source.len()?.unwrap_or(u64::MAX));
+    source.read(likely.start.min(end)..end)?;
+    Ok(())
 }
 
 impl Playing {

@@ -2,20 +2,16 @@
 
 use std::ops::Range;
 
-#[cfg(feature = "cgeo")]
 use meshmap::cgeo::Parts;
-use meshmap::{Address, Fragments, Limits, Options, Parallelism, Semantic};
+use meshmap::{Address, Fragments, Limits, MeshFile, Options, Parallelism, Source};
 
 use crate::failure::Failure;
-use crate::file::File;
-#[cfg(feature = "cgeo")]
+use crate::file::{self, Listing};
 use crate::playback::{self, Playing};
-use crate::reply::{Job, Reply};
-#[cfg(feature = "iqm")]
-use crate::rig;
-#[cfg(feature = "slmesh")]
+use crate::reply::{Job, Reply, Stop};
+use crate::scene::{Loaded, Selection};
 use crate::skin;
-use crate::vertices::{self, Wanted};
+use crate::vertices::{self, Joined, Wanted};
 
 /// The memory that a file may take.
 #[derive(Clone, Copy, Debug)]
@@ -54,10 +50,13 @@ impl Default for Settings {
 pub struct Session {
     fragments: Fragments,
     options: Options,
-    file: Option<File>,
+    file: Option<MeshFile>,
     needed: Vec<Range<u64>>,
-    #[cfg(feature = "cgeo")]
     playing: Option<Playing>,
+    /// The scenes that were asked for, by their ids.
+    selections: Vec<Selection>,
+    /// The scene that was used last, and its id.
+    loaded: Option<(usize, Loaded)>,
 }
 
 impl Session {
@@ -71,8 +70,9 @@ impl Session {
                 .with_parallelism(Parallelism::Off),
             file: None,
             needed: Vec::new(),
-            #[cfg(feature = "cgeo")]
             playing: None,
+            selections: Vec::new(),
+            loaded: None,
         }
     }
 
@@ -112,9 +112,19 @@ impl Session {
     }
 
     /// Runs a job, and keeps what it misses.
-    fn run<T>(&mut self, job: impl FnOnce(&mut Self) -> Job<T>) -> Result<Option<T>, Failure> {
+    ///
+    /// Jobs are not generic: a copy of this for each of them takes 3 kB in a module.
+    fn run(
+        &mut self,
+        job: &mut dyn FnMut(&mut Self) -> Job<Reply>,
+    ) -> Result<Option<Reply>, Failure> {
         let fragments = self.fragments.clone();
-        match fragments.step(|_| job(self))? {
+        let step = |_: &Source| match job(self) {
+            Ok(done) => Ok(Ok(done)),
+            Err(Stop::Failed(failure)) => Ok(Err(failure)),
+            Err(Stop::Read(error)) => Err(error),
+        };
+        match fragments.step(step)? {
             Ok(done) => {
                 self.needed.clear();
                 done.map(Some)
@@ -145,64 +155,116 @@ impl Session {
     ///
     /// `unknown_format`, `unsupported` for a format that the module lacks, and the errors of reading.
     pub fn open(&mut self) -> Result<Option<Reply>, Failure> {
-        self.run(|this| {
+        self.run(&mut |this| {
             let source = this.fragments.source();
-            let file = match File::open(&source, &this.options)? {
-                Ok(file) => file,
-                Err(failure) => return Ok(Err(failure)),
-            };
-            let reply = Reply::from(file.info());
+            let file = MeshFile::from_source(source, &this.options)?;
+            let reply = Reply::from(file::info(&file));
             this.file = Some(file);
-            Ok(Ok(reply))
+            Ok(reply)
         })
     }
 
     /// Runs a job over the file, which is open.
     fn with_file(
         &mut self,
-        job: impl FnOnce(&mut File, &Options) -> Job<Reply>,
+        job: &mut dyn FnMut(&mut Self, &MeshFile) -> Job<Reply>,
     ) -> Result<Option<Reply>, Failure> {
-        self.run(|this| match &mut this.file {
-            Some(file) => job(file, &this.options),
-            None => Ok(Err(Failure::new(
-                "out_of_range",
-                "file",
-                "one that is open",
-                "none",
-            ))),
-        })
+        let Some(file) = self.file.clone() else {
+            let failure = Failure::new("out_of_range", "file", "one that is open", "none");
+            return Err(failure);
+        };
+        self.run(&mut |this| job(this, &file))
     }
 
-    /// Job: the meshes with these numbers. Of a Second Life mesh, the faces of a block, such as `lowest_lod`, which is read
-    /// and kept; the finest where the name is empty.
+    /// Job: the meshes with these numbers. For a Second Life mesh, the faces of a block, such as `lowest_lod`, which is read; of the finest
+    /// one if the name is empty.
     ///
     /// # Errors
     ///
-    /// `out_of_range` if there is no such block, and the errors of reading.
+    /// `out_of_range` if the block does not exist, and the errors of reading.
     pub fn list(&mut self, level: &str, range: Range<usize>) -> Result<Option<Reply>, Failure> {
-        self.with_file(|file, _| Ok(file.list(level, range)?.map(Reply::from)))
+        self.with_file(&mut |_, file| {
+            let listing = Listing::new(file, level, range.clone())?;
+            Ok(Reply::from(listing.into_json()))
+        })
     }
 
-    /// Job: a mesh. The arrays are the attributes, then the indices, then of each group of triangles with one
+    /// Job: a mesh as it is stored. The arrays are the attributes, then the indices, then of each group of triangles with one
     /// material three u32: material, first index and number of indices.
     ///
     /// # Errors
     ///
-    /// `out_of_range` if there is no such mesh, and the errors of reading.
+    /// `out_of_range` if the mesh does not exist, and the errors of reading.
     pub fn mesh(&mut self, address: &str, wanted: &Wanted) -> Result<Option<Reply>, Failure> {
         let address: Address = address.parse().map_err(meshmap::Error::from)?;
-        self.with_file(|file, options| match file.mesh(&address)? {
-            Ok(view) => {
-                let follows = wanted.joints.is_some() && view.has(&Semantic::Weights(0));
-                let shape = if follows { file.bind_shape()? } else { None };
-                vertices::reply(
-                    &view,
-                    wanted,
-                    shape.as_ref(),
-                    options.limits.max_total_bytes,
-                )
-            }
-            Err(failure) => Ok(Err(failure)),
+        self.with_file(&mut |this, file| {
+            let view = file.mesh(&address)?;
+            let most = this.options.limits.max_total_bytes;
+            let mesh = vertices::read(&view, wanted, &Joined::default(), most)?;
+            Ok(mesh.into_reply())
+        })
+    }
+
+    /// Job: the scene of these parts of the file, which replaces the one before. The JSON has its `id`. The array has the inverse bind
+    /// matrices, if there are joints.
+    ///
+    /// # Errors
+    ///
+    /// `out_of_range` if the level or snapshot does not exist, and the errors of reading.
+    pub fn scene(&mut self, selection: &Selection) -> Result<Option<Reply>, Failure> {
+        let mut same = self.selections.iter();
+        let id = same.position(|other| other == selection);
+        let id = id.unwrap_or(self.selections.len());
+        if id == self.selections.len() {
+            self.selections.push(selection.clone());
+        }
+        self.with_scene(id, &mut |scene, most| scene.reply(id, most))
+    }
+
+    /// Job: a shape of a scene, to be drawn. The arrays are as for a [mesh](Self::mesh), then the colour of each group in sRGB.
+    ///
+    /// # Errors
+    ///
+    /// `out_of_range` if the scene or shape does not exist, and the errors of reading.
+    pub fn shape(
+        &mut self,
+        id: usize,
+        index: usize,
+        wanted: &Wanted,
+    ) -> Result<Option<Reply>, Failure> {
+        self.with_scene(id, &mut |scene, most| scene.shape(index, wanted, most))
+    }
+
+    /// Job: the keys of a clip of a scene. The arrays are the times in seconds, and for each joint the translations, the rotations
+    /// and the scales of all keys.
+    ///
+    /// # Errors
+    ///
+    /// `out_of_range` if the scene or clip does not exist, `unsupported` if a joint is sheared, and the errors of reading.
+    pub fn clip(&mut self, id: usize, index: usize) -> Result<Option<Reply>, Failure> {
+        self.with_scene(id, &mut |scene, _| scene.clip(index))
+    }
+
+    /// Runs a job over a scene, which is made again if another one was used meanwhile.
+    fn with_scene(
+        &mut self,
+        id: usize,
+        job: &mut dyn FnMut(&mut Loaded, u64) -> Job<Reply>,
+    ) -> Result<Option<Reply>, Failure> {
+        let Some(selection) = self.selections.get(id).cloned() else {
+            let count = format!("less than {}", self.selections.len());
+            let failure = Failure::new("out_of_range", "scene", &count, &id.to_string());
+            return Err(failure);
+        };
+        self.with_file(&mut |this, file| {
+            let most = this.options.limits.max_total_bytes;
+            let mut scene = match this.loaded.take() {
+                Some((loaded, scene)) if loaded == id => scene,
+                _ => Loaded::new(file, &selection)?,
+            };
+            let reply = job(&mut scene, most);
+            this.loaded = Some((id, scene));
+            reply
         })
     }
 
@@ -217,93 +279,40 @@ impl Session {
         index: usize,
         with_normals: bool,
     ) -> Result<Option<Reply>, Failure> {
-        self.run(|this| match &this.file {
-            #[cfg(feature = "cgeo")]
-            Some(File::CGeo(file)) => {
-                let normals = if with_normals {
-                    Parts::NORMALS
-                } else {
-                    Parts::NONE
-                };
-                playback::moment(
-                    file,
-                    &mut this.playing,
-                    base,
-                    index,
-                    Parts::POSITIONS | normals,
-                )
-                .map(Ok)
-            }
-            _ => {
-                let _ = (base, index, with_normals);
-                Ok(Err(Failure::new(
-                    "unsupported",
-                    "snapshot",
-                    "a CGeo file",
-                    "another",
-                )))
-            }
+        self.with_file(&mut |this, file| {
+            let Some(proxy) = file.as_cgeo() else {
+                return Err(unsupported("snapshot", "a CGeo file").into());
+            };
+            let normals = if with_normals {
+                Parts::NORMALS
+            } else {
+                Parts::NONE
+            };
+            let parts = Parts::POSITIONS | normals;
+            Ok(playback::moment(
+                proxy,
+                &mut this.playing,
+                base,
+                index,
+                parts,
+            )?)
         })
     }
 
-    /// Job: the joints of an IQM file.
-    ///
-    /// # Errors
-    ///
-    /// `unsupported` for other formats.
-    pub fn joints(&mut self) -> Result<Option<Reply>, Failure> {
-        self.with_file(|file, _| match file {
-            #[cfg(feature = "iqm")]
-            File::Iqm(file) => Ok(Ok(rig::joints(file))),
-            #[allow(unreachable_patterns, reason = "formats that the module lacks")]
-            _ => Ok(Err(Failure::new(
-                "unsupported",
-                "joints",
-                "an IQM file",
-                "another",
-            ))),
-        })
-    }
-
-    /// Job: the skin of a Second Life mesh. The arrays are the inverse bind matrices and the alternative ones as stored, and for drawing
-    /// the matrices from each joint to its parent and their inverse bind matrices, sixteen f32 each.
+    /// Job: the skin of a Second Life mesh as it is stored. The arrays are the inverse bind matrices and the alternative ones, sixteen f32
+    /// each.
     ///
     /// # Errors
     ///
     /// `unsupported` for other formats, and the errors of reading.
     pub fn skin(&mut self) -> Result<Option<Reply>, Failure> {
-        self.with_file(|file, _| match file {
-            #[cfg(feature = "slmesh")]
-            File::SlMesh(file, _) => skin::read(file),
-            #[allow(unreachable_patterns, reason = "formats that the module lacks")]
-            _ => Ok(Err(Failure::new(
-                "unsupported",
-                "skin",
-                "a Second Life mesh",
-                "another format",
-            ))),
+        self.with_file(&mut |_, file| match file.as_slmesh() {
+            Some(asset) => Ok(skin::read(asset)?),
+            None => Err(unsupported("skin", "a Second Life mesh").into()),
         })
     }
+}
 
-    /// Job: the frames of an animation of an IQM file. Of each frame and each pose ten f32: translation, rotation, scale.
-    ///
-    /// # Errors
-    ///
-    /// `unsupported` for other formats, `out_of_range` if there is no such animation, and the errors of reading.
-    pub fn frames(&mut self, anim: usize) -> Result<Option<Reply>, Failure> {
-        self.with_file(|file, options| match file {
-            #[cfg(feature = "iqm")]
-            File::Iqm(file) => rig::frames(file, anim, options.limits.max_total_bytes),
-            #[allow(unreachable_patterns, reason = "formats that the module lacks")]
-            _ => {
-                let _ = (anim, options);
-                Ok(Err(Failure::new(
-                    "unsupported",
-                    "frames",
-                    "an IQM file",
-                    "another",
-                )))
-            }
-        })
-    }
+fn unsupported(what: &str, expected: &str) -> Failure {
+    Failure::new("unsupported", what, expected, "another format")
 }

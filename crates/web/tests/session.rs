@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use meshmap::{Format, MeshFile, Options, Parallelism, Source};
+use meshmap::{Format, MeshFile, Options, Parallelism, Semantic, Source};
+use meshmap_scene::{Scene, SceneOptions, Tints, VectorKind, matrix};
 use meshmap_testing::fixtures;
-use meshmap_web::{Failure, Reply, Session, Settings, Wanted};
+use meshmap_web::{Failure, Reply, Selection, Session, Settings, Wanted};
 use serde_json::Value;
 
 /// A client that answers what a session needs, and counts.
@@ -368,53 +369,270 @@ fn positions_are_fetched_without_normals() {
     assert!(alone.1 < both.1, "{} and {} bytes", alone.1, both.1);
 }
 
-#[test]
-fn joints_and_frames_are_those_of_the_file() {
-    let mut frames = 0;
-    for path in data("iqm", "valid") {
-        let mut client = Client::new(&path);
-        let info = client.open().unwrap();
-        let model = meshmap::iqm::Model::from_source(
-            Source::from_bytes(client.body.clone()),
-            &Options::default(),
-        )
-        .unwrap();
-        let joints = json(&client.run(Session::joints).unwrap());
-        assert_eq!(list(&joints["joints"]).len(), model.joints().len());
-        for (index, anim) in model.anims().enumerate() {
-            let reply = client.run(|session| session.frames(index)).unwrap();
-            let poses = model.frames().pose_count();
-            let mut expected = vec![meshmap::iqm::Trs::default(); anim.num_frames as usize * poses];
-            model
-                .frames()
-                .read_range_into(anim.frames(), &mut expected)
-                .unwrap();
-            let expected = expected.iter().flat_map(|trs| {
-                trs.translate
-                    .into_iter()
-                    .chain(trs.rotate)
-                    .chain(trs.scale)
-                    .collect::<Vec<_>>()
-            });
-            let bytes: Vec<u8> = expected.flat_map(f32::to_le_bytes).collect();
-            assert_eq!(reply.arrays, [bytes]);
-            let parents = json(&reply)["poseParents"].clone();
-            let expected: Vec<_> = model.poses().map(|pose| pose.parent).collect();
-            assert_eq!(parents, serde_json::json!(expected));
-            frames += anim.num_frames;
-        }
-        assert_eq!(list(&info["anims"]).len(), model.anims().len());
-        let end = model.anims().len();
-        assert_eq!(
-            client
-                .run(|session| session.frames(end))
-                .unwrap_err()
-                .parts()
-                .kind,
-            "out_of_range"
-        );
+/// The files that scenes are compared for.
+fn scene_files() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for format in Format::ALL {
+        files.extend(data(format.name(), "valid"));
     }
-    assert!(frames > 10);
+    files.extend(data("iqm", "regressions"));
+    files.extend(data("slmesh", "regressions"));
+    files
+}
+
+fn numbers(bytes: &[u8]) -> Vec<f32> {
+    let (chunks, rest) = bytes.as_chunks::<4>();
+    assert!(rest.is_empty());
+    chunks.iter().map(|b| f32::from_le_bytes(*b)).collect()
+}
+
+/// The scene of the first snapshot or the finest level of a file, as the library has it.
+fn scene_of(file: &MeshFile) -> Option<Scene> {
+    let mut options = SceneOptions::default();
+    options.skips_unreadable = true;
+    if file.as_cgeo().is_some() {
+        options.snapshots = Some(vec![0]);
+    }
+    Scene::new(file, &options).ok()
+}
+
+#[test]
+fn scenes_are_those_of_the_library() {
+    let mut shapes = 0;
+    let mut moved = 0;
+    let mut colors = 0;
+    let mut joints = 0;
+    for path in scene_files() {
+        let mut client = Client::new(&path);
+        let Ok(file) = library(&path) else { continue };
+        client.open().unwrap();
+        let reply = client.run(|session| session.scene(&Selection::default()));
+        let Some(scene) = scene_of(&file) else {
+            assert!(reply.is_err(), "{}", path.display());
+            continue;
+        };
+        let reply = reply.unwrap();
+        let found = json(&reply);
+        let id = found["id"].as_u64().unwrap() as usize;
+        assert_eq!(found["up"], scene.up().name());
+        assert_eq!(found["metresPerUnit"].as_f64(), scene.unit().metres());
+        let upright: Vec<f64> = list(&found["upright"])
+            .iter()
+            .map(|number| number.as_f64().unwrap())
+            .collect();
+        assert_eq!(upright, scene.upright());
+        assert_eq!(found["arePoints"], scene.are_points());
+        assert_eq!(list(&found["errors"]).len(), scene.unreadable().len());
+        assert_eq!(list(&found["shapes"]).len(), scene.shapes().len());
+
+        let mut remarks = scene.remarks().to_vec();
+        let skeleton = scene.skeleton(&mut remarks).unwrap();
+        let mut joint_count = None;
+        if let Some(skeleton) = &skeleton {
+            let described = list(&found["joints"]);
+            joint_count = Some(described.len() as u16);
+            assert_eq!(described.len(), skeleton.joints.len());
+            for (described, joint) in described.iter().zip(&skeleton.joints) {
+                assert_eq!(described["name"], *joint.name());
+                assert_eq!(described["parent"], serde_json::json!(joint.parent));
+                joints += 1;
+            }
+            let inverse = skeleton.inverse_bind.iter().flat_map(matrix::rounded);
+            assert_eq!(numbers(&reply.arrays[0]), inverse.collect::<Vec<f32>>());
+        } else {
+            assert!(found["joints"].is_null());
+        }
+        let clips = scene.clips(usize::from(joint_count.unwrap_or(0)), &mut remarks);
+        assert_eq!(list(&found["clips"]).len(), clips.len());
+        let sentences: Vec<String> = remarks.iter().map(ToString::to_string).collect();
+        assert_eq!(found["remarks"], serde_json::json!(sentences));
+
+        let turns = scene
+            .turns_triangles(meshmap::Winding::CounterClockwise)
+            .unwrap();
+        let mut tints = Tints::default();
+        for (index, shape) in scene.shapes().iter().enumerate() {
+            let wanted = Wanted {
+                linear_colors: true,
+                ..Wanted::default()
+            };
+            let Ok(reply) = client.run(|session| session.shape(id, index, &wanted)) else {
+                continue;
+            };
+            let found = json(&reply);
+            let view = shape.view(0).unwrap();
+            assert_eq!(found["address"], shape.address().to_string());
+            assert_eq!(found["turnsTriangles"], turns);
+            let described = list(&found["attributes"]);
+            for (described, bytes) in described.iter().zip(&reply.arrays) {
+                let semantic: Semantic = text(&described["semantic"]).parse().unwrap();
+                if let Some(kind) = VectorKind::of(&semantic)
+                    && let Some(floats) = floats(described, bytes)
+                {
+                    let mut expected = view.attribute(&semantic).unwrap().unwrap().to_f32::<3>();
+                    if let Some(pose) = scene.pose() {
+                        pose.apply_to(&view, kind, &mut expected).unwrap();
+                        moved += 1;
+                    }
+                    assert_eq!(
+                        bits(&floats),
+                        bits(&expected),
+                        "{} {semantic}",
+                        path.display()
+                    );
+                }
+            }
+            let influences = joint_count.and_then(|count| shape.influences(count).unwrap());
+            let resting = influences.map(|influences| influences.resting);
+            assert_eq!(found["resting"], serde_json::json!(resting));
+            let has_colors = described
+                .iter()
+                .any(|attribute| attribute["semantic"] == "color");
+            let mut expected = Vec::new();
+            for group in view.groups() {
+                let id = view.material_ids().map(|_| group.material);
+                let name = shape.material().map(|material| material.name);
+                let color = tints.color(index, name, id);
+                expected.extend(if has_colors { [0xff; 3] } else { color });
+                colors += 1;
+            }
+            assert_eq!(reply.arrays.last(), Some(&expected), "{}", path.display());
+            shapes += 1;
+        }
+    }
+    assert!(
+        shapes > 100 && moved > 2 && colors > 100 && joints > 20,
+        "{shapes} {moved} {colors} {joints}"
+    );
+}
+
+#[test]
+fn clips_lead_joints_to_the_places_of_their_samples() {
+    let mut frames = 0;
+    let mut sheared = 0;
+    for path in [data("iqm", "valid"), data("iqm", "regressions")].concat() {
+        let mut client = Client::new(&path);
+        let Ok(file) = library(&path) else { continue };
+        client.open().unwrap();
+        let reply = client.run(|session| session.scene(&Selection::default()));
+        let (Ok(reply), Some(scene)) = (reply, scene_of(&file)) else {
+            continue;
+        };
+        let found = json(&reply);
+        let joints = found["joints"].as_array().cloned().unwrap_or_default();
+        let clips = scene.clips(joints.len(), &mut Vec::new());
+        let described = list(&found["clips"]);
+        assert_eq!(described.len(), clips.len(), "{}", path.display());
+        for (index, clip) in clips.iter().enumerate() {
+            assert_eq!(described[index]["name"], *clip.name());
+            assert_eq!(described[index]["repeats"], clip.repeats());
+            assert_eq!(described[index]["frameCount"], clip.frame_count());
+            let reply = match client.run(|session| session.clip(0, index)) {
+                Ok(reply) => reply,
+                Err(failure) => {
+                    assert_eq!(failure.parts().kind, "unsupported");
+                    assert_eq!(message(failure), clip.local_keys().unwrap_err().to_string());
+                    sheared += 1;
+                    continue;
+                }
+            };
+            let arrays: Vec<Vec<f32>> = reply.arrays.iter().map(|bytes| numbers(bytes)).collect();
+            let keys = arrays[0].len();
+            for (key, frame) in clip.key_frames().enumerate() {
+                assert_eq!(arrays[0][key], (frame / f64::from(clip.rate())) as f32);
+                let frame = frame as u32 % clip.frame_count() as u32;
+                let expected = clip.sample(frame).unwrap();
+                let mut places: Vec<[f64; 16]> = Vec::new();
+                for (number, joint) in joints.iter().enumerate() {
+                    let at = number * keys + key;
+                    let of = |array: &[f32], size: usize| array[at * size..][..size].to_vec();
+                    let trs = meshmap::iqm::Trs::new(
+                        of(&arrays[1], 3).try_into().unwrap(),
+                        of(&arrays[2], 4).try_into().unwrap(),
+                        of(&arrays[3], 3).try_into().unwrap(),
+                    );
+                    let local = matrix::of_rows(&trs.to_matrix().map(|row| row.map(f64::from)));
+                    places.push(match joint["parent"].as_u64() {
+                        Some(parent) => matrix::multiply(&places[parent as usize], &local),
+                        None => local,
+                    });
+                }
+                for (place, expected) in places.iter().flatten().zip(expected.iter().flatten()) {
+                    let size = expected.abs().max(1.0);
+                    assert!(
+                        (place - expected).abs() < 1e-4 * size,
+                        "{} {frame}: {place} {expected}",
+                        path.display()
+                    );
+                }
+                frames += 1;
+            }
+        }
+        let end = clips.len();
+        let failure = client.run(|session| session.clip(0, end)).unwrap_err();
+        assert_eq!(failure.parts().kind, "out_of_range");
+    }
+    assert!(frames > 10 && sheared > 0, "{frames} {sheared}");
+}
+
+#[test]
+fn scenes_of_several_parts_are_read_in_any_order() {
+    let path = data("slmesh", "valid")
+        .into_iter()
+        .find(|path| path.ends_with("nodemv_02_static_4lod.slmesh"))
+        .unwrap();
+    let mut client = Client::new(&path);
+    client.open().unwrap();
+    let mut scenes = Vec::new();
+    for level in ["", "lowest_lod", "high_lod"] {
+        let selection = Selection {
+            level: level.to_owned(),
+            ..Selection::default()
+        };
+        let scene = json(&client.run(|session| session.scene(&selection)).unwrap());
+        scenes.push(scene["id"].as_u64().unwrap() as usize);
+    }
+    let wanted = Wanted::default();
+    let mut counts = Vec::new();
+    for id in [scenes[1], scenes[0], scenes[2]] {
+        let shape = client.run(|session| session.shape(id, 0, &wanted)).unwrap();
+        counts.push(json(&shape)["triangleCount"].as_u64().unwrap());
+    }
+    assert!(
+        counts[0] < counts[1] && counts[1] == counts[2],
+        "{counts:?}"
+    );
+    let none = Selection {
+        level: "none".to_owned(),
+        ..Selection::default()
+    };
+    let failure = client.run(|session| session.scene(&none)).unwrap_err();
+    assert_eq!(failure.parts().kind, "out_of_range");
+    let failure = client
+        .run(|session| session.shape(99, 0, &wanted))
+        .unwrap_err();
+    assert_eq!(failure.parts().what, "scene");
+    let failure = client
+        .run(|session| session.shape(0, 99, &wanted))
+        .unwrap_err();
+    assert_eq!(failure.parts().what, "shape");
+}
+
+#[test]
+fn meshes_beyond_the_maximum_are_counted() {
+    let path = data("iqm", "valid")
+        .into_iter()
+        .find(|path| path.ends_with("ours_many_meshes_a.iqm"))
+        .unwrap();
+    let mut client = Client::new(&path);
+    client.open().unwrap();
+    let selection = Selection {
+        max_meshes: 3,
+        ..Selection::default()
+    };
+    let scene = json(&client.run(|session| session.scene(&selection)).unwrap());
+    assert_eq!(list(&scene["shapes"]).len(), 3);
+    assert_eq!(scene["moreMeshes"], 38);
 }
 
 #[test]
@@ -451,29 +669,6 @@ fn skins_are_those_of_the_file() {
                 .map(text)
                 .collect::<Vec<_>>(),
             names
-        );
-        let parents = list(&found["jointParents"]);
-        let parents: Vec<_> = parents
-            .iter()
-            .map(|parent| parent.as_u64().map(|at| at as usize))
-            .collect();
-        let pose = skin.bind_pose();
-        let expected = match &pose {
-            Some(pose) => pose.joints.iter().map(|joint| joint.parent).collect(),
-            None => meshmap::slmesh::joint_parents(&names),
-        };
-        assert_eq!(parents, expected);
-        let pose = pose.unwrap_or_default();
-        let of = |matrix: fn(&meshmap::slmesh::BoundJoint) -> [f32; 16]| {
-            pose.joints
-                .iter()
-                .flat_map(matrix)
-                .flat_map(f32::to_le_bytes)
-                .collect::<Vec<u8>>()
-        };
-        assert_eq!(
-            reply.arrays[2..],
-            [of(|joint| joint.local), of(|joint| joint.inverse)]
         );
         let found_shape = found["bindShapeMatrix"].as_array().map(|all| {
             all.iter()

@@ -191,7 +191,7 @@ pub struct Rendered {
 
 impl Render {
     /// The revision of the renderer: it changes when pictures do.
-    pub const REVISION: u32 = 1;
+    pub const REVISION: u32 = 2;
 
     /// The options that have no effect on a file, with the kinds of data that they are about; fails if they are refused.
     pub(super) fn report_of(&self, file: &MeshFile, budget: &Budget) -> Result<Report> {

@@ -4,7 +4,7 @@ import { Engine } from '@babylonjs/core/Engines/engine.js';
 import { HemisphericLight } from '@babylonjs/core/Lights/hemisphericLight.js';
 import { StandardMaterial } from '@babylonjs/core/Materials/standardMaterial.js';
 import { Color4 } from '@babylonjs/core/Maths/math.color.js';
-import { Vector3 } from '@babylonjs/core/Maths/math.vector.js';
+import { Matrix, Quaternion, Vector3 } from '@babylonjs/core/Maths/math.vector.js';
 import { VertexBuffer } from '@babylonjs/core/Buffers/buffer.js';
 import { Mesh } from '@babylonjs/core/Meshes/mesh.js';
 import { VertexData } from '@babylonjs/core/Meshes/mesh.vertexData.js';
@@ -26,15 +26,13 @@ const root = new TransformNode('root', scene);
 const floats = (attribute) => (attribute?.type === 'f32' ? attribute.array : null);
 
 const file = await open(new URLSearchParams(location.search).get('url') ?? 'model.cgeo');
-const { conventions, metresPerUnit, snapshots } = file.info;
-if (conventions.usualUp === 'z') root.rotation.x = -Math.PI / 2;
-root.scaling.setAll(metresPerUnit ?? 1);
-
-// The first snapshot, the finest level of detail, or all meshes.
-const { entries } = await file.meshes({ end: snapshots ? 1 : 4096 });
+const { snapshots } = file.info;
+// The first snapshot, the finest level of detail, or all meshes. The matrix makes them upright and metres.
+const contents = await file.scene();
+Matrix.FromArray(contents.upright).decompose(root.scaling, (root.rotationQuaternion = new Quaternion()), root.position);
 const meshes = [];
-for (const { address, name } of entries) {
-    const { attributes, indices } = await file.mesh(address, { attributes: ['position', 'normal', 'texcoord'] });
+for (const [index, { address, name }] of contents.shapes.entries()) {
+    const { attributes, indices } = await file.shape(contents, index, { attributes: ['position', 'normal', 'texcoord'] });
     const data = new VertexData();
     data.positions = floats(attributes.position);
     data.indices = indices;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The choices of an importer, for the readers."""
+"""The choices of an importer."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Channel:
 
     name: str
     values: Floats
-    """`[n, components]`."""
+    """`[n, components]`; colours are linear light."""
     corners: Ints | None = None
     """`[triangles, 3]`, indices of `values`; None if there is one value per vertex."""
 
@@ -35,7 +35,7 @@ class Attribute:
 
 @dataclass
 class MeshData:
-    """One mesh, whose positions are exactly the file's."""
+    """One mesh. Vertices that follow joints are in the bind pose, others are exactly the file's."""
 
     name: str
     positions: Floats
@@ -50,6 +50,8 @@ class MeshData:
     """The material of each triangle; None if there is one material for all."""
     material_names: dict[int, str] = field(default_factory=dict)
     """Names by material ID. IDs without a name are named after the number."""
+    tints: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    """The colours in sRGB of the materials by their IDs, for files that store no colours and no images; of ID 0 without IDs."""
     texture: str | None = None
     """The name of the image for the first UV map."""
     joints: Ints | None = None
@@ -63,8 +65,6 @@ class MeshData:
     is_hidden: bool = False
     is_hull: bool = False
     """True for points whose convex hull is meant."""
-    is_bound: bool = False
-    """True if the vertices are in the bind shape, so that `Skeleton.mesh_matrix` is not for this mesh."""
 
 
 @dataclass
@@ -75,8 +75,6 @@ class Skeleton:
     parents: list[int | None]
     bind: NDArray[np.float64]
     """`[joints, 4, 4]`, from each joint to the model."""
-    mesh_matrix: NDArray[np.float64] = field(default_factory=lambda: np.eye(4))
-    """`[4, 4]`, from the meshes to the model."""
 
 
 @dataclass
@@ -106,11 +104,9 @@ class Model:
     name: str
     metres: float
     """The length of one unit in metres."""
-    up: str = field(init=False)
-    """`X`, `Y` or `Z`: the up axis of most files of the format."""
+    up: str
+    """`X`, `Y` or `Z`: the axis that points up."""
     meshes: list[MeshData] = field(default_factory=list)
     skeleton: Skeleton | None = None
     animations: list[Animation] = field(default_factory=list)
     clip: Clip | None = None
-    is_flipped: bool = False
-    """True if the triangles are turned: what the snapshots of a clip need as well."""

@@ -41,7 +41,7 @@ class Known:
 EXCEPTIONS = [
     Known(
         "relative to the joints, these poses would be sheared: no target has such transforms, and a line says so",
-        doors="glb usd browser blender",
+        doors="glb usd browser",
         moments="clip",
         what="absent",
         when=lambda zero, moment: zero.is_sheared(moment),

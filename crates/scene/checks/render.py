@@ -65,6 +65,8 @@ class RenderDoor:
 
     def compare(self, moment: Moment, expected: Corners) -> Result:
         """Compares the picture of a moment with the one of these corners."""
+        if not len(expected):
+            return Result(0.0, [])
         if expected.are_points():
             raise Absent("dots and bones")
         if len(expected) > MOST_TRIANGLES:

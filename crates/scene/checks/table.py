@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from compare import Bounds, Difference, Match, compare, match, size_of
+from compare import Bounds, Difference, Match, Result, compare, match, size_of
 from drawn import Absent, Corners, Door, Moment, Pictures
 from exceptions import reason
 from zero import Zero, column_zero
@@ -93,43 +93,50 @@ def opener(name: str) -> Any:
 
 def check_door(table: Table, zero: Zero, shown: dict[Moment, Corners], name: str, folder: Path, opens: Any) -> None:
     """Compares what a door shows at all moments. `opens` makes the door of a path and a folder for its outputs."""
-    cell = table.cell(zero, name)
     rest = zero.moments[0]
     try:
         door: Door = opens(zero.stored.path, folder)
     except Absent as error:
-        if len(shown[rest]) == 0:
-            # There is nothing to show.
-            cell.agree += 1
+        if len(shown[rest]):
+            table.report(zero, name, rest, Difference("absent", kind_of(shown[rest]), str(error)))
         else:
-            table.report(zero, name, rest, Difference("absent", f"{len(shown[rest])} triangles or points", str(error)))
+            # There is nothing to show.
+            table.cell(zero, name).agree += 1
+        return
+    except Exception as error:
+        table.report(zero, name, rest, crash(error))
         return
     check_names(table, zero, name, door)
     pairs: Match | None = None
     for moment, expected in shown.items():
-        if not len(expected) and isinstance(door, Pictures):
-            continue
-        try:
-            if isinstance(door, Pictures):
-                compare_moment(table, zero, name, moment, door.compare(moment, expected))
-                continue
-            found = door.at(moment)
-        except Absent as error:
-            table.report(zero, name, moment, Difference("absent", str(moment), str(error)))
-            continue
-        except Exception as error:
-            # Anything else that goes wrong is the door's, or its reader's.
-            table.report(zero, name, moment, Difference("crash", str(moment), f"{type(error).__name__}: {error}"))
-            continue
         # Differences from the first snapshot are rounded in its size.
         size = max(size_of(expected), size_of(shown[rest]))
-        # Joints move the triangles of the rest pose; snapshots may have triangles of their own.
-        if pairs is None or moment.kind != "clip":
-            pairs = pairs_of(expected, found, door, size)
-        if pairs is None:
-            table.report(zero, name, moment, Difference("triangles", kind_of(expected), kind_of(found)))
-            continue
-        compare_moment(table, zero, name, moment, compare(expected, found, pairs, bounds_of(door), size))
+        try:
+            if isinstance(door, Pictures):
+                result = door.compare(moment, expected)
+            else:
+                found = door.at(moment)
+                # Joints move the triangles of the rest pose; snapshots may have triangles of their own.
+                if pairs is None or moment.kind != "clip":
+                    pairs = pairs_of(expected, found, door, size)
+                result = result_of(expected, found, pairs, bounds_of(door), size)
+        except Absent as error:
+            table.report(zero, name, moment, Difference("absent", str(moment), str(error)))
+        except Exception as error:
+            table.report(zero, name, moment, crash(error))
+        else:
+            count(table, zero, name, moment, result)
+
+
+def crash(error: Exception) -> Difference:
+    """A failure of the door, or of its reader."""
+    return Difference("crash", "none", f"{type(error).__name__}: {error}")
+
+
+def result_of(expected: Corners, found: Corners, pairs: Match | None, bounds: Bounds, size: float) -> Result:
+    if pairs is None:
+        return Result(0.0, [Difference("triangles", kind_of(expected), kind_of(found))])
+    return compare(expected, found, pairs, bounds, size)
 
 
 def check_names(table: Table, zero: Zero, name: str, door: Door) -> None:
@@ -158,7 +165,7 @@ def kind_of(corners: Corners) -> str:
     return f"{len(corners)} {'points' if corners.are_points() else 'triangles'}"
 
 
-def compare_moment(table: Table, zero: Zero, name: str, moment: Moment, result: Any) -> None:
+def count(table: Table, zero: Zero, name: str, moment: Moment, result: Result) -> None:
     cell = table.cell(zero, name)
     if not result.differences:
         cell.agree += 1

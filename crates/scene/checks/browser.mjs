@@ -65,7 +65,8 @@ async function show({ kind, clip, frame, seconds, name }) {
     action.setLoop(LoopOnce);
     action.clampWhenFinished = true;
     action.play();
-    mixer.setTime(seconds);
+    // The times of frames are stored in single precision.
+    mixer.setTime(Math.fround(seconds));
     return '';
 }
 

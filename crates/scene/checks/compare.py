@@ -12,7 +12,8 @@ class Bounds:
     """The largest differences that a door may have: of positions relative to the size, others absolute."""
 
     positions: float = 1e-6
-    normals: float = 1e-5
+    # The matrices of long chains of joints are in single precision.
+    normals: float = 2e-5
     colors: float = 1e-6
     texcoords: float = 1e-6
     # The share of corners whose normals may be others.
@@ -62,6 +63,8 @@ ORDERS = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0], [1, 0, 2], [0, 2,
 TURNING = 1e-5
 # The size of a cell of the grid in which triangles are looked for, and the distance of corners that belong together, in tolerances.
 CELL = 16
+# The number of triangles of which all orders of corners are compared at once.
+AT_ONCE = 100_000
 # Corners this close to each other, in sizes, are at one place.
 AT_ONE_PLACE = 2e-5
 
@@ -127,8 +130,7 @@ def match(expected: Corners, found: Corners, tolerance: float, size: float) -> M
         if len(left) != len(right):
             continue
         a, b = expected.select(left), found.select(right)
-        apart = distances(a.positions, b.positions) / size
-        if apart.size == 0 or float(apart.min(axis=0).max()) <= tolerance + TURNING:
+        if are_near(a.positions / size, b.positions / size, tolerance):
             return Match(left, right, best_orders(a, b), 0, 0)
     by_place = match_by_place(expected, found, size, tolerance)
     left, right = everything
@@ -138,13 +140,27 @@ def match(expected: Corners, found: Corners, tolerance: float, size: float) -> M
     return by_place
 
 
+def are_near(expected: Array, found: Array, most: float) -> bool:
+    """True if all triangles are at the same places, in any order of their corners."""
+    for start in range(0, len(expected), AT_ONCE):
+        rows = slice(start, start + AT_ONCE)
+        if float(distances(expected[rows], found[rows]).min(axis=0).max()) > most + TURNING:
+            return False
+    return True
+
+
 def best_orders(expected: Corners, found: Corners) -> Array:
     """The order of corners of each triangle of the door: by positions and, of corners at one place, by all other attributes."""
     size = size_of(expected)
-    apart = distances(expected.positions / size, found.positions / size)
-    others = distances(*features(expected, found, size))
-    others[apart > apart.min(axis=0, initial=np.inf) + AT_ONE_PLACE] = np.inf
-    return np.asarray(others.argmin(axis=0))
+    orders = [np.zeros(0, int)]
+    for start in range(0, len(expected), AT_ONCE):
+        rows = np.arange(start, min(start + AT_ONCE, len(expected)))
+        wanted, shown = expected.select(rows), found.select(rows)
+        apart = distances(wanted.positions / size, shown.positions / size)
+        others = distances(*features(wanted, shown, size))
+        others[apart > apart.min(axis=0) + AT_ONE_PLACE] = np.inf
+        orders.append(others.argmin(axis=0))
+    return np.concatenate(orders)
 
 
 def match_by_place(expected: Corners, found: Corners, size: float, tolerance: float) -> Match:
@@ -179,8 +195,8 @@ def pair_equal_cells(
     order_of_right[right] = np.arange(len(right))
     a = np.flatnonzero(alone[left])
     b = order_of_right[left[a]]
-    most = tolerance * CELL * size
-    near = distances(expected.positions[a], found.positions[b]).min(axis=0) <= most
+    most = tolerance * CELL + TURNING
+    near = distances(expected.positions[a] / size, found.positions[b] / size).min(axis=0) <= most
     pairs = [(int(x), int(y)) for x, y in zip(a[near], b[near])]
 
     by_cell: dict[int, list[int]] = {}
@@ -195,8 +211,8 @@ def pair_equal_cells(
         whole = np.repeat(left_features[None, row], len(candidates), axis=0)
         apart = distances(whole, right_features[candidates]).min(axis=0)
         choice = int(apart.argmin())
-        place = expected.positions[None, row]
-        if distances(place, found.positions[None, candidates[choice]]).min() <= most:
+        place = expected.positions[None, row] / size
+        if distances(place, found.positions[None, candidates[choice]] / size).min() <= most:
             pairs.append((row, candidates[choice]))
             by_cell[int(left[row])].remove(candidates[choice])
     rows = np.array(pairs, dtype=int).reshape(-1, 2)

@@ -30,43 +30,65 @@ class ObjDoor:
 
 
 def read(path: Path) -> Corners:
-    rows: dict[str, list[list[str]]] = {"v": [], "vt": [], "vn": [], "f": [], "p": []}
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            kind, *values = line.split()
-            if kind in rows:
-                rows[kind].append(values)
-    vertices = numbers(rows["v"], 6)
+    rows: dict[bytes, list[bytes]] = {b"v": [], b"vt": [], b"vn": [], b"f": [], b"p": []}
+    for line in path.read_bytes().split(b"\n"):
+        kind, _, values = line.partition(b" ")
+        if kind in rows:
+            rows[kind].append(values)
+    vertices = numbers(rows[b"v"])
     positions, colors = vertices[:, :3], vertices[:, 3:]
-    texcoords, normals = numbers(rows["vt"], 2), numbers(rows["vn"], 3)
-    texcoords[:, 1] = 1 - texcoords[:, 1]
-    if rows["f"]:
-        corners = np.array([[indices(corner) for corner in face] for face in rows["f"]])
+    texcoords, normals = numbers(rows[b"vt"]), numbers(rows[b"vn"])
+    if len(texcoords):
+        texcoords[:, 1] = 1 - texcoords[:, 1]
+    if rows[b"f"]:
+        parts = [corners(faces) for faces in by_form(rows[b"f"])]
     else:
-        points = [int(point) for row in rows["p"] for point in row]
-        corners = np.array([[[point, 0, 0]] for point in points], dtype=int).reshape(-1, 1, 3)
+        points = numbers(rows[b"p"]).astype(int).reshape(-1, 1)
+        parts = [np.pad(points[..., None], ((0, 0), (0, 0), (0, 2)))]
     return joined(
         [
             Corners(
-                positions[corners[..., 0] - 1],
-                of_indices(unit(normals), corners[..., 2]),
-                of_indices(linear(colors), corners[..., 0]) if np.isfinite(colors).any() else None,
-                of_indices(texcoords, corners[..., 1]),
+                positions[part[..., 0] - 1],
+                of_indices(unit(normals), part[..., 2]),
+                of_indices(linear(colors), part[..., 0]) if colors.shape[1] else None,
+                of_indices(texcoords, part[..., 1]),
             )
+            for part in parts
         ]
     )
 
 
-def numbers(rows: list[list[str]], count: int) -> Array:
-    """Rows of numbers, filled with NaN."""
-    full = [row[:count] + ["nan"] * (count - len(row)) for row in rows]
-    return np.array(full, dtype=float).reshape(-1, count)
+def numbers(rows: list[bytes]) -> Array:
+    """Rows with as many numbers each."""
+    flat = np.fromstring(b" ".join(rows), sep=" ")
+    return flat.reshape(len(rows), -1) if rows else np.zeros((0, 3))
 
 
-def indices(corner: str) -> list[int]:
-    """The numbers of position, coordinate and normal, from 1; 0 for none."""
-    parts = [int(part) if part else 0 for part in corner.split("/")]
-    return (parts + [0, 0])[:3]
+def by_form(faces: list[bytes]) -> list[list[bytes]]:
+    """Faces one after another that have the same indices at their corners."""
+    groups: list[list[bytes]] = []
+    form = None
+    for face in faces:
+        found = (b"//" in face, face.count(b"/"))
+        if found != form:
+            groups.append([])
+            form = found
+        groups[-1].append(face)
+    return groups
+
+
+def corners(faces: list[bytes]) -> Array:
+    """The numbers of position, coordinate and normal of corners, from 1; 0 for none."""
+    has_texcoords, has_normals = b"/" in faces[0] and b"//" not in faces[0], faces[0].count(b"/") == 6
+    flat = numbers([b" ".join(faces).replace(b"//", b" ").replace(b"/", b" ")]).astype(int)
+    stored = flat.reshape(len(faces), 3, -1)
+    out = np.zeros((len(faces), 3, 3), int)
+    out[..., 0] = stored[..., 0]
+    if has_texcoords:
+        out[..., 1] = stored[..., 1]
+    if has_normals:
+        out[..., 2] = stored[..., -1]
+    return out
 
 
 def of_indices(values: Array, chosen: Array) -> Array | None:

@@ -36,13 +36,10 @@ class PythonDoor:
         places = self.places(moment)
         if not self.scene.shapes:
             return Corners(move(places[:, :3, 3], self.upright)[:, None])
-        shown = [shape for shape in self.scene.shapes if self.is_shown(shape)]
+        # Coarser levels of detail are drawn in place of the finest one.
+        finest = min((shape.level for shape in self.scene.shapes if shape.level is not None), default=None)
+        shown = [shape for shape in self.scene.shapes if shape.level == finest]
         return joined([self.corners(shape, moment, places) for shape in shown])
-
-    def is_shown(self, shape: Any) -> bool:
-        """True unless a finer level of the same object is shown."""
-        first = next(each for each in self.scene.shapes if each.object == shape.object)
-        return shape.object is None or shape is first or shape.address == first.address
 
     def places(self, moment: Moment) -> Array:
         """The joints in the model's space."""

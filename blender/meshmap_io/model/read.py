@@ -255,7 +255,7 @@ def joined(parts: list[MeshData]) -> MeshData:
 
 
 def filled(arrays: list[np.ndarray | None], counts: list[int]) -> np.ndarray | None:
-    """The arrays one after the other, with 0 in place of those that are not there; None if none is there."""
+    """The arrays one after the other, with 0 in place of missing ones; None if all are missing."""
     known = next((array for array in arrays if array is not None), None)
     if known is None:
         return None

@@ -93,7 +93,7 @@ fn lists_outside_of_the_code_name_every_target() {
     for list in [
         "README.md",
         "../python/python/meshmap/_meshmap.pyi",
-        "../python/src/export.rs",
+        "../python/python/meshmap/_convert.py",
         "../python/README.md",
     ] {
         let text = fs::read_to_string(root.join(list)).unwrap();

@@ -86,8 +86,8 @@ def test_files_of_other_tasks_are_not_converted_to_one_output(iqm: Path, tmp_pat
     (out / "m.iqm.glb").unlink()
     assert jobs.convert([second], out).to_pylist()[0]["state"] == "written"
     # With a base, different files have different outputs.
-    for source, base in ((moved, sources[2].parent), (second, sources[1].parent)):
-        assert jobs.convert([source], out, base=str(base)).to_pylist()[0]["state"] == "written"
+    for path, base in ((moved, sources[2].parent), (second, sources[1].parent)):
+        assert jobs.convert([path], out, base=str(base)).to_pylist()[0]["state"] == "written"
 
 
 _TASK = """

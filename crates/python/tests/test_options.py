@@ -1,4 +1,4 @@
-"""The options of `convert` and `render`: the names that the module accepts are in its signature, its documentation and its stub."""
+"""The options of `convert` and `render`: the names that the module accepts are in signatures and documentation."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import inspect
 import io
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +14,40 @@ import meshmap
 import pytest
 from conftest import DATA
 
-FUNCTIONS = [meshmap.convert, meshmap.render]
+from meshmap import _meshmap
 
-
-def options_of(function: Any, iqm: Path, folder: Path) -> list[str]:
+def options_of(call: Any, **arguments: Any) -> list[str]:
     """The names that the error about an unknown one lists."""
     with pytest.raises(TypeError, match="unexpected keyword argument 'no_option'") as caught:
-        function(iqm, folder / "out.glb", no_option=1)
+        call(**arguments)
     return re.findall(r"`(\w+)`", str(caught.value))
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_every_option_is_in_signature_documentation_and_stub(function: Any, iqm: Path, tmp_path: Path) -> None:
-    options = options_of(function, iqm, tmp_path)
-    parameters = inspect.signature(function).parameters.values()
-    defaults = {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
-    assert sorted(options) == sorted(defaults)
+def documented(function: Any) -> set[str]:
     heads = re.findall(r"^    ([a-z_, ]+): ", (inspect.getdoc(function) or "").split("Returns:")[0], re.MULTILINE)
-    documented = [name for head in heads for name in head.split(", ")]
-    assert set(options) <= set(documented)
+    return {name for head in heads for name in head.split(", ")}
+
+
+def defaults_of(function: Any) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters.values()
+    return {each.name: each.default for each in parameters if each.kind is each.KEYWORD_ONLY}
+
+
+def test_every_option_of_convert_is_in_its_signature_and_documentation(iqm: Path, tmp_path: Path) -> None:
+    convert = partial(_meshmap.convert, iqm, tmp_path / "out.glb", None)
+    options = options_of(convert, options={"no_option": 1})
+    assert sorted(options) == sorted(defaults_of(meshmap.convert))
+    assert set(options) <= documented(meshmap.convert)
+
+
+def test_every_option_of_render_is_in_its_signature_documentation_and_stub(iqm: Path, tmp_path: Path) -> None:
+    options = options_of(partial(meshmap.render, iqm, tmp_path / "out.png"), no_option=1)
+    defaults = defaults_of(meshmap.render)
+    assert sorted(options) == sorted(defaults)
+    assert set(options) <= documented(meshmap.render)
     stub = ast.parse((Path(meshmap.__file__).parent / "_meshmap.pyi").read_text())
     for node in stub.body:
-        if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+        if isinstance(node, ast.FunctionDef) and node.name == "render":
             arguments = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
             assert {each.arg: ast.literal_eval(default) for each, default in arguments if default} == defaults
 
@@ -64,9 +77,9 @@ def test_textures_are_found_copied_and_embedded(tmp_path: Path) -> None:
     assert image.read_bytes() in written.getvalue()
 
 
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("function", [meshmap.convert, meshmap.render])
 def test_wrong_values_are_errors_that_name_the_option(function: Any, iqm: Path, tmp_path: Path) -> None:
-    for option in set(options_of(function, iqm, tmp_path)) - {"to"}:
+    for option in set(defaults_of(function)) - {"to"}:
         for wrong in [object(), float("nan")]:
             with pytest.raises((TypeError, ValueError), match=f"^{option} is "):
                 function(iqm, tmp_path / "out.glb", **{option: wrong})

@@ -18,7 +18,7 @@ AVATAR = DATA / "slmesh" / "valid" / "ours_skin_a.slmesh"
 
 def four_rows(matrices: np.ndarray) -> np.ndarray:
     """Matrices of three rows with the row 0 0 0 1."""
-    last = np.broadcast_to(np.float64([0, 0, 0, 1]), (*matrices.shape[:-2], 1, 4))
+    last = np.broadcast_to(np.array([0.0, 0, 0, 1]), (*matrices.shape[:-2], 1, 4))
     return np.concatenate([matrices, last], axis=-2)
 
 

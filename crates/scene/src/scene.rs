@@ -204,7 +204,7 @@ impl Scene {
             }
         }
         if file.as_slmesh().is_some() {
-            slmesh::name_faces(&mut self.shapes);
+            slmesh::name_faces(&mut self.shapes, options.meshes.is_empty());
         }
         let is_cloud = |view: &MeshView| {
             let drops_all =

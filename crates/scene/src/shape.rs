@@ -28,6 +28,8 @@ pub struct Shape {
 pub(crate) struct Face {
     /// The number of the object.
     pub(crate) object: usize,
+    /// `true` for a level of detail that is not drawn with the finest one.
+    pub(crate) is_coarser: bool,
     pub(crate) name: String,
     /// The name of the material.
     pub(crate) material: String,
@@ -96,10 +98,16 @@ impl Shape {
         }
     }
 
-    /// The number of the object that the shape is a level of detail of. The first shape of an object is its finest level.
+    /// The number of the object that the shape is a level of detail of.
     #[must_use]
     pub fn object(&self) -> Option<usize> {
         self.face.as_ref().map(|face| face.object)
+    }
+
+    /// `true` for a level of detail that is drawn in place of a finer one of the scene, and not with it.
+    #[must_use]
+    pub fn is_coarser(&self) -> bool {
+        self.face.as_ref().is_some_and(|face| face.is_coarser)
     }
 
     /// The material of all triangles. Without one, triangles may have [numbers](Buffer::material_ids).

@@ -104,8 +104,16 @@ fn add_facts_of_header(asset: &Asset, facts: &mut Facts) {
     }
 }
 
-/// Names faces by their numbers, as their materials are, and counts a coarser one as a level of the first with its number.
-pub(crate) fn name_faces(shapes: &mut [Shape]) {
+/// Names faces by their numbers, as their materials are.
+///
+/// Of whole levels of detail, all but the finest that has triangles are coarser: what they have is not drawn with it, also if the finest one
+/// lacks a face. Of meshes that are named one by one, those are coarser that are a level of the same face as one before them.
+pub(crate) fn name_faces(shapes: &mut [Shape], are_levels: bool) {
+    let level_of = |shape: &Shape| match shape.role() {
+        Role::Lod(level) if shape.has_triangles() => Some(level),
+        _ => None,
+    };
+    let finest = shapes.iter().filter_map(level_of).min();
     let mut finer = HashSet::new();
     for shape in shapes {
         let object = match shape.address().segments() {
@@ -113,13 +121,19 @@ pub(crate) fn name_faces(shapes: &mut [Shape]) {
             _ => 0,
         };
         let material = format!("face_{object}");
-        let is_coarser = shape.has_triangles() && !finer.insert(object);
+        let has_finer = shape.has_triangles() && !finer.insert(object);
+        let is_coarser = if are_levels {
+            level_of(shape) > finest
+        } else {
+            has_finer
+        };
         let name = match shape.role() {
             Role::Lod(level) if is_coarser => format!("{material}_lod{level}"),
             _ => material.clone(),
         };
         shape.set_face(Face {
             object,
+            is_coarser,
             name,
             material,
         });

@@ -508,3 +508,21 @@ fn clouds_have_points() {
     assert!(scene.are_points());
     assert!(!scene_of(&MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap()).are_points());
 }
+
+#[test]
+fn only_the_finest_level_of_detail_is_drawn_with_all_of_them() {
+    let file = MeshFile::open(data::valid("slmesh", "ours_nogeometry_a.slmesh")).unwrap();
+    let mut options = SceneOptions::default();
+    let finest = Scene::new(&file, &options).unwrap();
+    options.levels = Levels::All;
+    let all = Scene::new(&file, &options).unwrap();
+    let drawn = |scene: &Scene| {
+        let shapes = scene.shapes().iter();
+        let drawn = shapes.filter(|shape| !shape.is_coarser());
+        drawn
+            .map(|shape| shape.address().to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(drawn(&all), drawn(&finest));
+    assert!(all.shapes().len() > finest.shapes().len());
+}

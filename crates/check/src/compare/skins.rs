@@ -294,7 +294,8 @@ pub(crate) fn check_levels(
     gltf: &Gltf<'_>,
     tally: &mut Tally,
 ) {
-    let mut levels: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    // By object: the nodes in the scene, and the nodes of coarser levels.
+    let mut levels: BTreeMap<usize, [Vec<usize>; 2]> = BTreeMap::new();
     for (shape, runs) in shapes.iter().zip(all_runs) {
         let Some(object) = shape.object() else {
             continue;
@@ -305,22 +306,29 @@ pub(crate) fn check_levels(
                 tally.differs(|| format!("no node shows meshes[{mesh}]"));
                 return;
             };
-            levels.entry(object).or_default().push(node);
+            let [finest, coarser] = levels.entry(object).or_default();
+            if shape.is_coarser() {
+                coarser.push(node);
+            } else {
+                finest.push(node);
+            }
         }
     }
     let shown = shown_nodes(gltf);
-    for (object, nodes) in levels {
-        let Some((finest, coarser)) = nodes.split_first() else {
-            continue;
+    for (object, [finest, coarser]) in levels {
+        let leads_on = |node: &usize| {
+            let node = gltf.nodes().get(*node);
+            let extension = node.map(|node| &node["extensions"]["MSFT_lod"]);
+            let ids = extension.map_or(&[][..], |extension| list(extension, "ids"));
+            ids.iter().filter_map(index).eq(coarser.iter().copied())
         };
-        let extension = gltf
-            .nodes()
-            .get(*finest)
-            .map(|node| &node["extensions"]["MSFT_lod"]);
-        let ids = extension.map_or(&[][..], |extension| list(extension, "ids"));
-        let ids: Vec<usize> = ids.iter().filter_map(index).collect();
+        // An empty node stands for the finest level of an object that has none.
+        let leads = match finest.first() {
+            Some(first) => shown.contains(first) && leads_on(first),
+            None => shown.iter().any(leads_on),
+        };
         let is_coarser_shown = coarser.iter().any(|node| shown.contains(node));
-        if ids == coarser && shown.contains(finest) && !is_coarser_shown {
+        if leads && !is_coarser_shown {
             tally.equal("levels of detail");
         } else {
             tally.differs(|| {

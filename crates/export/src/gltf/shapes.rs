@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use meshmap::Scratch;
 use meshmap_scene::{FactKind, Shape};
 
-use super::document::{Coarser, Index, NodeExtensions};
+use super::document::{Coarser, Index, Node, NodeExtensions};
 use super::file::Gltf;
 use super::morphs::{ShapeWriter, check_key_count};
-use super::scene::{Rules, finish_scene};
+use super::scene::{Rules, add_node, finish_scene};
 use super::skins::{Joints, Skins};
 use super::{animations, timeline};
 use crate::error::Result;
@@ -69,7 +69,7 @@ pub(super) fn write(plan: &Plan<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> 
         }
         all_runs.push(runs);
     }
-    tree.link_levels(gltf);
+    tree.link_levels(gltf)?;
     if let Some(joints) = &joints
         && !joints.skeleton.stands_alone
     {
@@ -103,20 +103,27 @@ struct Tree {
     children: Vec<Index>,
     /// Nodes with a skin, which are no children of a node that moves.
     beside: Vec<Index>,
-    /// By object, its levels of detail: the finest is in the scene.
-    levels: BTreeMap<usize, Vec<Index>>,
+    /// By object, its levels of detail.
+    levels: BTreeMap<usize, Levels>,
+}
+
+/// The levels of detail of an object.
+#[derive(Default)]
+struct Levels {
+    /// The node in the scene; `None` if the object has no finest level.
+    finest: Option<Index>,
+    coarser: Vec<Index>,
 }
 
 impl Tree {
     fn add(&mut self, shape: &Shape, node: Index, is_skinned: bool) {
-        let mut is_coarser = false;
         if let Some(object) = shape.object() {
-            let finer = self.levels.entry(object).or_default();
-            is_coarser = !finer.is_empty();
-            finer.push(node);
-        }
-        if is_coarser {
-            return;
+            let levels = self.levels.entry(object).or_default();
+            if shape.is_coarser() {
+                levels.coarser.push(node);
+                return;
+            }
+            levels.finest.get_or_insert(node);
         }
         if is_skinned {
             self.beside.push(node);
@@ -125,22 +132,28 @@ impl Tree {
         }
     }
 
-    /// Makes the finest level of each object refer to the others.
-    fn link_levels(&self, gltf: &mut Gltf) {
-        for nodes in self.levels.values() {
-            let Some((finest, coarser)) = nodes.split_first() else {
-                continue;
-            };
-            if coarser.is_empty() {
+    /// Makes the finest level of each object refer to the others; an empty node does so for an object without one.
+    fn link_levels(&mut self, gltf: &mut Gltf) -> Result<()> {
+        for levels in self.levels.values() {
+            if levels.coarser.is_empty() {
                 continue;
             }
-            if let Some(node) = gltf.document.nodes.get_mut(*finest) {
-                let ids = coarser.to_vec();
+            let finest = match levels.finest {
+                Some(finest) => finest,
+                None => {
+                    let empty = add_node(gltf, Node::default())?;
+                    self.children.push(empty);
+                    empty
+                }
+            };
+            if let Some(node) = gltf.document.nodes.get_mut(finest) {
+                let ids = levels.coarser.clone();
                 node.extensions = Some(NodeExtensions {
                     lod: Coarser { ids },
                 });
                 gltf.document.extensions_used.insert("MSFT_lod");
             }
         }
+        Ok(())
     }
 }

@@ -63,6 +63,12 @@ pub(super) fn animate(gltf: &mut Gltf, runs: &[Run], times: &[f32], keys: usize)
             channels.add(output, run.node, "weights", "LINEAR");
         }
         if runs.len() > 1 {
+            // Programs that play no animation show the first run only.
+            if index > 0
+                && let Some(node) = gltf.document.nodes.get_mut(run.node)
+            {
+                node.scale = Some([0.0; 3]);
+            }
             let shown = |key: usize| {
                 if (run.first..end).contains(&key) {
                     [1.0; 3]
@@ -73,9 +79,6 @@ pub(super) fn animate(gltf: &mut Gltf, runs: &[Run], times: &[f32], keys: usize)
             let scales: Vec<[f32; 3]> = (0..keys).map(shown).collect();
             let output = gltf.floats(&scales, Use::Other, false)?;
             channels.add(output, run.node, "scale", "STEP");
-            if index > 0 {
-                hide(gltf, run.node);
-            }
         }
     }
     if !channels.channels.is_empty() {
@@ -86,13 +89,6 @@ pub(super) fn animate(gltf: &mut Gltf, runs: &[Run], times: &[f32], keys: usize)
         });
     }
     Ok(())
-}
-
-/// Hides a node of which only an animation shows that it is not seen at first: programs draw files also without their animations.
-fn hide(gltf: &mut Gltf, node: Index) {
-    if let Some(node) = gltf.document.nodes.get_mut(node) {
-        node.scale = Some([0.0; 3]);
-    }
 }
 
 /// The weight of each target of a run at each key. Before the run its first key is shown, and after it its last, which are not seen.

@@ -175,6 +175,9 @@ impl<'a> Mesh<'a> {
     fn all_of(scene: &'a Scene, budget: &Budget) -> Result<Vec<Self>> {
         let mut meshes = Vec::with_capacity(scene.shapes().len());
         for shape in scene.shapes() {
+            if shape.is_coarser() {
+                continue;
+            }
             let view = shape.view(0)?;
             if shape.has_keys() {
                 budget.read_geometry(view.vertex_count() as u64, view.triangle_count() as u64)?;

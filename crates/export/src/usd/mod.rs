@@ -14,8 +14,6 @@ mod skeleton;
 mod tables;
 mod values;
 
-use std::collections::HashSet;
-
 use meshmap::Axis;
 use meshmap_outputs::Place;
 use meshmap_scene::FactKind;
@@ -97,7 +95,6 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
         }
     } else {
         let mut ids = MaterialIds::default();
-        let mut drawn = HashSet::new();
         for shape in plan.scene.shapes() {
             let prims = (&mut materials, &mut names);
             if shape.has_keys() {
@@ -106,9 +103,7 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
                 root.children.push(written.prim);
             } else {
                 let mut prim = meshes::write(shape, plan, &mut out, prims, outcome)?;
-                // The first shape of an object is its finest level of detail, which is drawn.
-                let is_coarser = shape.object().is_some_and(|object| !drawn.insert(object));
-                if let Some(prim) = prim.as_mut().filter(|_| is_coarser) {
+                if let Some(prim) = prim.as_mut().filter(|_| shape.is_coarser()) {
                     let invisible = Value::Token("invisible".into());
                     let hidden = Property::attribute("visibility", "token");
                     prim.properties.push(hidden.field("default", invisible));

@@ -15,6 +15,7 @@ from _collections_abc import Mapping
 from _collections_abc import Sequence as _Sequence
 
 from ._again import _again, _decoded, _part, _reopen
+from ._convert import convert
 from ._error import Error
 from ._lists import to_lists
 from ._meshmap import (
@@ -59,7 +60,6 @@ from ._meshmap import (
     VertexArray,
     __version__,
     catalog,
-    convert,
     find_texture,
     geometry,
     open,

@@ -4,12 +4,11 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use meshmap::{
-    Axis, Charge, Conventions, ErrorKind, Format, MeshFile, MeshView, Meter, Role, Semantic,
-    Winding,
+    Axis, Charge, Conventions, Format, MeshFile, MeshView, Meter, Role, Semantic, Winding,
 };
 
 use crate::clip::Clip;
-use crate::error::Result;
+use crate::error::{Result, is_of_a_part};
 use crate::fact::{Fact, Facts};
 use crate::matrix::IDENTITY;
 use crate::options::{Levels, SceneOptions};
@@ -489,14 +488,6 @@ impl Scene {
         let against = !self.are_points && self.runs_against_normals()?;
         Ok((front_face != self.front_face()) != against)
     }
-}
-
-/// `true` if an error is one of the part that is read, so that others may be intact: not of the source, and no end of the job.
-fn is_of_a_part(error: &meshmap::Error) -> bool {
-    !matches!(
-        error.kind(),
-        ErrorKind::NeedBytes(_) | ErrorKind::Cancelled | ErrorKind::Io(_)
-    )
 }
 
 /// The meaning of a length of 1 in a file.

@@ -12,6 +12,7 @@ import numpy as np
 from compare import Bounds
 from drawn import Absent, Array, Corners, Moment, joined, unit
 
+SECOND_LIFE = {".slmesh", ".slm", ".llmesh"}
 INSIDE = Path(__file__).with_name("blender_inside.py")
 
 
@@ -48,7 +49,7 @@ class BlenderDoor:
 
     def __init__(self, path: Path, folder: Path) -> None:
         self.output = folder / "blender.npz"
-        options: dict[str, object] = {"all_levels": True} if path.suffix == ".slmesh" else {}
+        options: dict[str, object] = {"all_levels": True} if path.suffix in SECOND_LIFE else {}
         self.info = Worker.ask({"path": str(path.resolve()), "options": options})
         # Custom normals of meshes that deform are two angles of 16 bits around Blender's own normal, which thin triangles lack.
         self.bounds = Bounds(normals=2e-2, other_normals=5e-4) if self.info["is_skinned"] else Bounds()

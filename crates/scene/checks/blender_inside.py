@@ -83,7 +83,7 @@ def arrays_of(target: Any) -> dict[str, Any]:
     corners = np.empty(len(mesh.loops), np.int32)
     mesh.loops.foreach_get("vertex_index", corners)
     if not len(corners):
-        corners = np.arange(len(positions))
+        corners = np.arange(len(positions), dtype=np.int32)
     out = {
         "positions": positions[corners],
         "is_points": np.array(not len(mesh.loops)),

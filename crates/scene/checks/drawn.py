@@ -58,7 +58,7 @@ class Corners:
         return Corners(self.positions[rows], of(self.normals), of(self.colors), of(self.texcoords))
 
     def are_points(self) -> bool:
-        return self.positions.shape[1] == 1
+        return bool(self.positions.shape[1] == 1)
 
 
 class Absent(Exception):
@@ -111,7 +111,7 @@ def unit(vectors: Array) -> Array:
         # In two steps, because squares of tiny numbers are 0.
         largest = np.abs(vectors).max(axis=-1, keepdims=True)
         scaled = vectors / np.where(largest > 0, largest, np.nan)
-        return scaled / np.linalg.norm(scaled, axis=-1, keepdims=True)
+        return np.asarray(scaled / np.linalg.norm(scaled, axis=-1, keepdims=True))
 
 
 def move(points: Array, matrix: Array) -> Array:

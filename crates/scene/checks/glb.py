@@ -61,20 +61,20 @@ def sampled(times: Array, values: Array, seconds: float, rule: str, is_rotation:
     # Times are stored in single precision, and the microseconds of a proxy are rounded.
     near = int(np.abs(times - seconds).argmin())
     if abs(times[near] - seconds) < 1e-6 * (near + 1) + 1e-6 * abs(seconds):
-        return keys[near]
+        return np.asarray(keys[near])
     after = int(np.searchsorted(times, seconds))
     if after == 0 or after == len(times):
-        return keys[min(after, len(times) - 1)]
+        return np.asarray(keys[min(after, len(times) - 1)])
     if rule == "STEP":
-        return keys[after - 1]
+        return np.asarray(keys[after - 1])
     share = (seconds - times[after - 1]) / (times[after] - times[after - 1])
     first, second = keys[after - 1], keys[after]
     if not is_rotation:
-        return first * (1 - share) + second * share
+        return np.asarray(first * (1 - share) + second * share)
     cosine = float(first @ second)
     second, cosine = (-second, -cosine) if cosine < 0 else (second, cosine)
     if cosine > 1 - 1e-9:
-        return first * (1 - share) + second * share
+        return np.asarray(first * (1 - share) + second * share)
     angle = np.arccos(cosine)
     return np.asarray((np.sin((1 - share) * angle) * first + np.sin(share * angle) * second) / np.sin(angle))
 
@@ -202,7 +202,7 @@ class GlbDoor:
         transform = texture.get("extensions", {}).get("KHR_texture_transform")
         if texcoords is None or transform is None:
             return texcoords
-        return texcoords * transform.get("scale", (1, 1)) + transform.get("offset", (0, 0))
+        return np.asarray(texcoords * transform.get("scale", (1, 1)) + transform.get("offset", (0, 0)))
 
     def skinning(self, attributes: dict[str, Array], skin: dict[str, Any], world: dict[int, Array]) -> Array:
         """The matrix of each vertex: the sum of the matrices of its joints by its weights, which glTF asks to have the sum 1."""

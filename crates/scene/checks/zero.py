@@ -483,7 +483,7 @@ class Iqm(Zero):
         total = weights.sum(axis=1)
         blended = np.einsum("vk,vkij->vij", weights, moved[joints]) / np.where(total > 0, total, 1)[:, None, None]
         blended[total <= 0] = np.eye(4)
-        return blended
+        return np.asarray(blended)
 
     def is_sheared(self, moment: Moment) -> bool:
         """True if the place of a joint relative to its parent is sheared, because poses have other parents."""

@@ -102,6 +102,12 @@ def test_triangles_run_as_in_the_scene_and_are_flipped_on_request() -> None:
             assert np.array_equal(mesh.triangles, flipped.triangles)
 
 
+def test_normals_are_left_out_of_meshes_that_will_move() -> None:
+    for name, has_normals in (("anim_a", False), ("ids_edges_a", True)):
+        model = read(str(DATA / f"cgeo/valid/{name}.cgeo"), "cgeo", ReadOptions(plays=True), Notes())
+        assert (model.meshes[0].normals is not None) == has_normals and model.meshes[0].is_smooth
+
+
 def test_files_with_only_animations_have_a_skeleton_that_moves() -> None:
     found = 0
     for _, path in FILES:

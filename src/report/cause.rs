@@ -176,7 +176,7 @@ impl Cause {
     /// file that causes a need, if there is one, is the argument of `subject`, and stands after the name.
     pub(super) fn write<S: Display>(
         &self,
-        f: &mut impl Write,
+        f: &mut dyn Write,
         kind: &ErrorKind,
         subject: impl Fn(Option<u64>) -> S,
     ) -> fmt::Result {
@@ -247,7 +247,7 @@ impl Cause {
     /// Writes the sentence about a structure whose value, length or offset is wrong.
     fn write_expected_and_found(
         &self,
-        f: &mut impl Write,
+        f: &mut dyn Write,
         kind: &ErrorKind,
         subject: impl Display,
         found: &str,

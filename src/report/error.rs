@@ -259,7 +259,7 @@ impl Error {
     /// Writes the message. The format is left out, and the address `part`, if that is known where the message stands.
     fn write_message(
         &self,
-        f: &mut impl fmt::Write,
+        f: &mut dyn fmt::Write,
         part: Option<&Address>,
         with_source: bool,
     ) -> fmt::Result {

@@ -113,11 +113,29 @@ def set_normals(mesh: bpy.types.Mesh, data: MeshData, channel: Channel, is_defor
         domain = "POINT" if channel.corners is None else "CORNER"
         if domain == "CORNER":
             values = values[channel.corners.ravel()]
+            mark_creases(mesh, values)
         mesh.attributes.new("custom_normal", "FLOAT_VECTOR", domain).data.foreach_set("vector", values.ravel())
     elif channel.corners is None:
         mesh.normals_split_custom_set_from_vertices(values)
     else:
         mesh.normals_split_custom_set(values[channel.corners.ravel()])
+
+
+def mark_creases(mesh: bpy.types.Mesh, normals: Floats) -> None:
+    """Marks edges as sharp on whose sides normals differ: Cycles has one normal for each vertex, and splits meshes at sharp edges."""
+    edges = np.empty(len(mesh.loops), np.int32)
+    mesh.loops.foreach_get("edge_index", edges)
+    corners = np.empty(len(mesh.loops), np.int32)
+    mesh.loops.foreach_get("vertex_index", corners)
+    following = np.arange(len(corners)).reshape(-1, 3)[:, [1, 2, 0]].ravel()
+    is_forward = (corners < corners[following])[:, None]
+    # The normals at both ends of the edge of each corner, in the order of the vertices.
+    ends = np.where(is_forward, np.hstack([normals, normals[following]]), np.hstack([normals[following], normals]))
+    first = np.zeros((len(mesh.edges), 6), np.float32)
+    first[edges] = ends
+    is_sharp = np.zeros(len(mesh.edges), bool)
+    is_sharp[edges[(ends != first[edges]).any(axis=1)]] = True
+    mesh.attributes.new("sharp_edge", "BOOLEAN", "EDGE").data.foreach_set("value", is_sharp)
 
 
 def with_lengths(mesh: bpy.types.Mesh, data: MeshData, channel: Channel) -> Floats:

@@ -173,7 +173,8 @@ class Source:
     def wanted(self, shape: meshmap.Shape) -> list[str] | None:
         """The names of the attributes to read; None for all. Normals of one snapshot are of no use for a mesh that will move."""
         if shape.snapshots is not None:
-            return None if self.options.normals and not self.options.plays else ["texcoord"]
+            moves = self.options.plays and len(shape) > 1
+            return None if self.options.normals and not moves else ["texcoord"]
         return None if self.options.normals else [name for name in shape.view() if name != "normal"]
 
     def add_colors(self, mesh: MeshData, name: str, values: np.ndarray, at: np.ndarray | None) -> None:
@@ -255,7 +256,7 @@ def joined(parts: list[MeshData]) -> MeshData:
 
 
 def filled(arrays: list[np.ndarray | None], counts: list[int]) -> np.ndarray | None:
-    """The arrays one after the other, with 0 in place of those that are not there; None if none is there."""
+    """The arrays one after the other, with 0 in place of missing ones; None if all are missing."""
     known = next((array for array in arrays if array is not None), None)
     if known is None:
         return None

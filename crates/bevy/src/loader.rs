@@ -11,6 +11,7 @@ use bevy_mesh::skinning::SkinnedMeshInverseBindposes;
 use bevy_reflect::TypePath;
 use bevy_world_serialization::WorldAsset;
 use meshmap::{MeshEntry, MeshFile, MeshView, Options, Role, Semantic, Winding};
+use meshmap_scene::Tints;
 
 use crate::animation::{Clip, clips};
 use crate::assets::{
@@ -71,6 +72,7 @@ impl AssetLoader for MeshmapLoader {
 struct Materials {
     list: Vec<MeshmapMaterial>,
     indices: HashMap<(String, u32), usize>,
+    tints: Tints,
 }
 
 impl Materials {
@@ -80,23 +82,15 @@ impl Materials {
             .indices
             .entry((name.to_owned(), id))
             .or_insert_with(|| {
+                let known = Some(name).filter(|name| !name.is_empty());
+                let [red, green, blue] = self.tints.color(0, known, Some(id));
                 self.list.push(MeshmapMaterial {
                     name: name.to_owned(),
                     id,
-                    color: color(next),
+                    color: Color::srgb_u8(red, green, blue),
                 });
                 next
             })
-    }
-}
-
-/// A colour for a material: grey for the first one, then hues that are far from one another.
-fn color(index: usize) -> Color {
-    const GOLDEN_ANGLE: f32 = 137.508;
-    if index == 0 {
-        Color::hsl(0.0, 0.0, 0.7)
-    } else {
-        Color::hsl(index as f32 * GOLDEN_ANGLE % 360.0, 0.5, 0.6)
     }
 }
 

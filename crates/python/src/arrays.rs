@@ -78,14 +78,22 @@ impl Decoded {
         if shape.has_keys() && !wanted.one_index {
             decoded.read_snapshot(whole, shape, key, wanted)?;
         } else {
-            decoded.read_view(whole, &shape.view(key)?, wanted)?;
+            let mut view = shape.view(key)?;
+            if wanted.has(&Semantic::Normal) {
+                // Decoded once for the arrays and for the winding.
+                view = view.load()?;
+            }
+            decoded.read_view(whole, &view, wanted)?;
+            if index == 0 && shape.number_of(key) == 0 {
+                whole.scene.learn_winding(&view)?;
+            }
         }
         if !wanted.one_index
             && let Some(sources) = whole.scene.position_sources(index)?
         {
             decoded.join_positions(&sources);
         }
-        if whole.turns_triangles {
+        if whole.turns_triangles()? {
             decoded.turn_triangles();
         }
         Ok(decoded)

@@ -12,7 +12,7 @@ use crate::export::file_of;
 use crate::mesh::Mesh;
 use crate::rig::{PyClip, SceneSkeleton};
 use crate::shape::PyShape;
-use crate::whole::{Arguments, Held, matrices};
+use crate::whole::{Arguments, Held, Whole, matrices};
 
 /// The look of a file: shapes, the joints that move them, and the meaning of their numbers.
 ///
@@ -205,7 +205,7 @@ impl PyScene {
     /// True if `arrays` have the corners of triangles in another order than the file, so that they run counter-clockwise around the front.
     #[getter]
     fn turns_triangles(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.scene.get(py)?.turns_triangles)
+        self.scene.run(py, Whole::turns_triangles)
     }
 
     /// The shapes that are drawn, in the order of the file.

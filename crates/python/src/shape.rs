@@ -74,6 +74,12 @@ impl PyShape {
         self.look(py, |_, shape| Ok(shape.object()))
     }
 
+    /// True for a level of detail that is drawn in place of a finer one of the scene, and not with it.
+    #[getter]
+    fn is_coarser(&self, py: Python<'_>) -> PyResult<bool> {
+        self.look(py, |_, shape| Ok(shape.is_coarser()))
+    }
+
     /// The material of all triangles; None without one. Triangles may have numbers for their materials then.
     #[getter]
     fn material(&self, py: Python<'_>) -> PyResult<Option<Material>> {

@@ -20,7 +20,6 @@ pub(crate) struct Whole {
     pub(crate) joint_remarks: Vec<Remark>,
     /// The number of the colour of each shape without material IDs.
     pub(crate) colors: Vec<usize>,
-    pub(crate) turns_triangles: bool,
 }
 
 /// The arguments of `scene`, with which a forked process makes it again.
@@ -57,13 +56,11 @@ impl Whole {
             let name = shape.material().map(|material| material.name);
             colors.push(tints.number(index, name, None));
         }
-        let turns_triangles = scene.turns_triangles(Winding::CounterClockwise)?;
         Ok(Self {
             skeleton,
             clips,
             joint_remarks: remarks,
             colors,
-            turns_triangles,
             scene,
         })
     }
@@ -72,6 +69,11 @@ impl Whole {
     pub(crate) fn joint_count(&self) -> u16 {
         let count = self.skeleton.as_ref().map_or(0, |it| it.joints.len());
         u16::try_from(count).unwrap_or(u16::MAX)
+    }
+
+    /// `true` if the corners of triangles have to be reversed, so that they run counter-clockwise around the front.
+    pub(crate) fn turns_triangles(&self) -> meshmap_scene::Result<bool> {
+        self.scene.turns_triangles(Winding::CounterClockwise)
     }
 
     pub(crate) fn is_from_top(&self) -> bool {

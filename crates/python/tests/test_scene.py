@@ -81,6 +81,7 @@ def test_levels_and_meshes_are_chosen() -> None:
     every = meshmap.scene(path, lod="all")
     finest = meshmap.scene(path)
     assert {shape.address for shape in finest.shapes} <= {shape.address for shape in every.shapes}
+    assert [shape.address for shape in every.shapes if not shape.is_coarser] == [shape.address for shape in finest.shapes]
     first = every.shapes[0].address
     assert [shape.address for shape in meshmap.scene(path, meshes=[first]).shapes] == [first]
     with pytest.raises(ValueError, match="lod is 'coarse'"):

@@ -1,3 +1,5 @@
+use meshmap::ErrorKind;
+
 /// The reason why a question about a file has no answer.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -49,6 +51,14 @@ pub enum Error {
         /// The number of keys.
         count: usize,
     },
+}
+
+/// `true` if an error is one of the part that is read, so that others may be intact: not of the source, and no end of the job.
+pub(crate) fn is_of_a_part(error: &meshmap::Error) -> bool {
+    !matches!(
+        error.kind(),
+        ErrorKind::NeedBytes(_) | ErrorKind::Cancelled | ErrorKind::Io(_)
+    )
 }
 
 /// The result of a question about a scene.

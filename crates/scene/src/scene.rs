@@ -4,12 +4,11 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use meshmap::{
-    Axis, Charge, Conventions, ErrorKind, Format, MeshFile, MeshView, Meter, Role, Semantic,
-    Winding,
+    Axis, Charge, Conventions, Format, MeshFile, MeshView, Meter, Role, Semantic, Winding,
 };
 
 use crate::clip::Clip;
-use crate::error::Result;
+use crate::error::{Result, is_of_a_part};
 use crate::fact::{Fact, Facts};
 use crate::matrix::IDENTITY;
 use crate::options::{Levels, SceneOptions};
@@ -20,7 +19,7 @@ use crate::skeleton::Skeleton;
 use crate::snapshots::Snapshots;
 use crate::unit::Unit;
 use crate::vector::is_degenerate;
-use crate::{iqm, openctm, select, slmesh, snapshots, tmf};
+use crate::{iqm, openctm, select, shape, slmesh, snapshots, tmf};
 
 /// The look of a file: shapes, what moves them, and what their numbers mean.
 ///
@@ -473,6 +472,21 @@ impl Scene {
         Ok(*self.runs_against_normals.get_or_init(|| against))
     }
 
+    /// Answers [`runs_against_normals`](Self::runs_against_normals) by the [view](Shape::view) of the first shape, if it stands still and has
+    /// normals: for programs that have [loaded](MeshView::load) it, so that its attributes are not decoded again.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of reading. Damage counts as `false`.
+    pub fn learn_winding(&self, first: &MeshView) -> Result<()> {
+        if self.runs_against_normals.get().is_none()
+            && let Some(against) = shape::runs_against_normals(first, self.front_face())?
+        {
+            self.runs_against_normals.get_or_init(|| against);
+        }
+        Ok(())
+    }
+
     fn front_face(&self) -> Winding {
         self.conventions()
             .front_face
@@ -489,14 +503,6 @@ impl Scene {
         let against = !self.are_points && self.runs_against_normals()?;
         Ok((front_face != self.front_face()) != against)
     }
-}
-
-/// `true` if an error is one of the part that is read, so that others may be intact: not of the source, and no end of the job.
-fn is_of_a_part(error: &meshmap::Error) -> bool {
-    !matches!(
-        error.kind(),
-        ErrorKind::NeedBytes(_) | ErrorKind::Cancelled | ErrorKind::Io(_)
-    )
 }
 
 /// The meaning of a length of 1 in a file.

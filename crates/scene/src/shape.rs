@@ -7,7 +7,7 @@ use meshmap::{
     Address, AttributeInfo, Influences, MeshView, Role, Scalar, Scratch, Semantic, Winding,
 };
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, is_of_a_part};
 use crate::fact::{FactKind, Facts, beginning_of};
 use crate::material::{Material, is_image};
 use crate::snapshots::Snapshots;
@@ -383,16 +383,12 @@ impl Shape {
     /// has no normals or no triangles. Damage counts as `false`.
     pub(crate) fn runs_against_normals(&self, front_face: Winding) -> Result<Option<bool>> {
         match &self.geometry {
-            Geometry::Mesh(view) => {
-                if view.triangle_count() == 0 || !view.has(&Semantic::Normal) {
-                    return Ok(None);
-                }
-                Ok(Some(view.runs_against_normals(front_face).unwrap_or(false)))
-            }
+            Geometry::Mesh(view) => runs_against_normals(view, front_face),
             // The first snapshot of the file, so that an object has its fronts on one side whichever snapshots are asked for.
             Geometry::Snapshots(snapshots) => {
                 let mesh = snapshots.base()?.mesh(cgeo::Parts::ALL);
-                Ok(Some(mesh.is_ok_and(|mesh| mesh.runs_against_normals())))
+                let against = mesh.map(|mesh| mesh.runs_against_normals());
+                Ok(Some(unless_damaged(against)?))
             }
         }
     }
@@ -430,6 +426,24 @@ impl Shape {
             Geometry::Mesh(view) => Ok(view.influences(joint_count)?),
             Geometry::Snapshots(_) => Ok(None),
         }
+    }
+}
+
+/// `true` if most normals of a mesh point away from the fronts of its triangles; `None` if it has no normals or no triangles. Damage counts
+/// as `false`.
+pub(crate) fn runs_against_normals(view: &MeshView, front_face: Winding) -> Result<Option<bool>> {
+    if view.triangle_count() == 0 || !view.has(&Semantic::Normal) {
+        return Ok(None);
+    }
+    let against = view.runs_against_normals(front_face);
+    Ok(Some(unless_damaged(against)?))
+}
+
+/// `false` if a part is damaged.
+fn unless_damaged(answer: meshmap::Result<bool>) -> Result<bool> {
+    match answer {
+        Err(error) if is_of_a_part(&error) => Ok(false),
+        answer => Ok(answer?),
     }
 }
 

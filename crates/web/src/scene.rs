@@ -41,6 +41,7 @@ impl Default for Selection {
 
 /// A scene that is kept, so that its shapes and clips can be read.
 pub(crate) struct Loaded {
+    file: MeshFile,
     scene: Scene,
     skeleton: Option<meshmap_scene::Skeleton>,
     clips: Vec<Clip>,
@@ -61,7 +62,10 @@ impl Loaded {
         let mut more_meshes = 0;
         if let Some(proxy) = file.as_cgeo() {
             let snapshot = proxy.snapshot(selection.snapshot)?;
-            fetch(proxy.source(), &snapshot, Parts::ALL)?;
+            let wanted = fetch(proxy.source(), &snapshot, Parts::ALL);
+            // The first one has the winding of all, and mostly what they differ from.
+            fetch(proxy.source(), &proxy.snapshot(0)?, Parts::ALL)?;
+            wanted?;
             options.snapshots = Some(vec![selection.snapshot]);
         } else {
             let listing = Listing::new(file, &selection.level, 0..selection.max_meshes);
@@ -74,11 +78,11 @@ impl Loaded {
         }
         let scene = Scene::new(file, &options).map_err(Stop::from);
         let scene = scene.inspect_err(|stop| ask_for_rest(stop, file, &entries))?;
-        Self::of(scene, more_meshes)
+        Self::of(file.clone(), scene, more_meshes)
     }
 
     /// Reads the joints.
-    fn of(scene: Scene, more_meshes: usize) -> Job<Self> {
+    fn of(file: MeshFile, scene: Scene, more_meshes: usize) -> Job<Self> {
         let mut remarks = scene.remarks().to_vec();
         let skeleton = scene.skeleton(&mut remarks)?;
         let joint_count = skeleton
@@ -93,6 +97,7 @@ impl Loaded {
             }
         }
         Ok(Self {
+            file,
             scene,
             skeleton,
             clips,
@@ -100,6 +105,14 @@ impl Loaded {
             tints,
             more_meshes,
         })
+    }
+
+    /// The animations. Only IQM files have some: a module without the format needs no code for them.
+    fn clips(&self) -> &[Clip] {
+        match self.file {
+            MeshFile::Iqm(_) => &self.clips,
+            _ => &[],
+        }
     }
 
     /// The description of the scene. The array has the inverse bind matrix of each joint, sixteen f32, columns one after another.
@@ -118,7 +131,7 @@ impl Loaded {
             errors.push(&Failure::from(error.clone()).to_json());
         }
         // All clips have the events of one table.
-        if let Some(clip) = self.clips.first()
+        if let Some(clip) = self.clips().first()
             && let Err(error) = clip.events()
         {
             errors.push(&damage(error)?.to_json());
@@ -132,7 +145,7 @@ impl Loaded {
             shapes.push(&shape(found));
         }
         let mut clips = List::new();
-        for found in &self.clips {
+        for found in self.clips() {
             clips.push(&clip(found));
         }
         let mut remarks = List::new();
@@ -180,7 +193,7 @@ impl Loaded {
                 sum = sum.saturating_add(joint.name().len() as u64);
             }
         }
-        for clip in &self.clips {
+        for clip in self.clips() {
             sum = sum.saturating_add(clip.name().len() as u64);
         }
         sum
@@ -217,8 +230,8 @@ impl Loaded {
     /// The keys of a clip. The arrays are the time of each key in seconds, and the translations, rotations and scales: for each joint, the values of all
     /// keys.
     pub(crate) fn clip(&self, index: usize) -> Job<Reply> {
-        let Some(clip) = self.clips.get(index) else {
-            return Err(no_such("clip", index, self.clips.len()).into());
+        let Some(clip) = self.clips().get(index) else {
+            return Err(no_such("clip", index, self.clips().len()).into());
         };
         let local = clip.local_keys()?;
         let rate = f64::from(clip.rate());

@@ -451,7 +451,20 @@ fn scenes_are_those_of_the_library() {
             .turns_triangles(meshmap::Winding::CounterClockwise)
             .unwrap();
         let mut tints = Tints::default();
+        let mut tinted = Vec::new();
         for (index, shape) in scene.shapes().iter().enumerate() {
+            let view = shape.view(0).unwrap();
+            let mut of_shape = Vec::new();
+            for group in view.groups() {
+                let id = view.material_ids().map(|_| group.material);
+                let name = shape.material().map(|material| material.name);
+                of_shape.extend(tints.color(index, name, id));
+                colors += 1;
+            }
+            tinted.push(of_shape);
+        }
+        // In another order than in the file, so that what the first shape decides is not there yet.
+        for (index, shape) in scene.shapes().iter().enumerate().rev() {
             let wanted = Wanted {
                 linear_colors: true,
                 ..Wanted::default()
@@ -488,13 +501,9 @@ fn scenes_are_those_of_the_library() {
             let has_colors = described
                 .iter()
                 .any(|attribute| attribute["semantic"] == "color");
-            let mut expected = Vec::new();
-            for group in view.groups() {
-                let id = view.material_ids().map(|_| group.material);
-                let name = shape.material().map(|material| material.name);
-                let color = tints.color(index, name, id);
-                expected.extend(if has_colors { [0xff; 3] } else { color });
-                colors += 1;
+            let mut expected = tinted[index].clone();
+            if has_colors {
+                expected.fill(0xff);
             }
             assert_eq!(reply.arrays.last(), Some(&expected), "{}", path.display());
             shapes += 1;

@@ -294,7 +294,7 @@ pub(crate) fn check_levels(
     gltf: &Gltf<'_>,
     tally: &mut Tally,
 ) {
-    // By object: the nodes in the scene, and those that take their place.
+    // By object: the nodes in the scene, and the nodes of coarser levels.
     let mut levels: BTreeMap<usize, [Vec<usize>; 2]> = BTreeMap::new();
     for (shape, runs) in shapes.iter().zip(all_runs) {
         let Some(object) = shape.object() else {

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from . import _meshmap
-from ._drawn import drawn_mesh
+from ._drawn import SURFACE, drawn_mesh
 from ._pyvista import poly_data
 from ._register import meshio_mesh, trimesh_arguments
 
 
 def to_trimesh(mesh: _meshmap.Mesh) -> Any:
     """A ``trimesh.Trimesh``."""
-    return import_module("trimesh").Trimesh(**trimesh_arguments(drawn_mesh(mesh)))
+    return import_module("trimesh").Trimesh(**trimesh_arguments(drawn_mesh(mesh, SURFACE)))
 
 
 def to_pyvista(mesh: _meshmap.Mesh) -> Any:

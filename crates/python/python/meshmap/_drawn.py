@@ -13,6 +13,8 @@ from . import _meshmap
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+#: The attributes that trimesh has a place for.
+SURFACE = ["normal", "texcoord"]
 EXTENSIONS = tuple(sorted(ending for endings in _meshmap.FORMATS.values() for ending in endings))
 
 
@@ -37,31 +39,33 @@ class Drawn:
         return self.attributes.get("normal")
 
 
-def drawn(source: Any, snapshot: int | None = None, lod: str | None = None) -> list[Drawn]:
-    """All geometry, the finest level of detail and the first snapshot, or the requested ones."""
+def drawn(
+    source: Any, snapshot: int | None = None, lod: str | None = None, attributes: list[str] | None = None
+) -> list[Drawn]:
+    """All geometry, the finest level of detail and the first snapshot, or the requested ones. With these attributes, or all."""
     snapshots = None if snapshot is None else [snapshot]
     scene = _meshmap.scene(source, lod=lod or "finest", snapshots=snapshots)  # type: ignore[arg-type]
-    return drawn_shapes(scene)
+    return drawn_shapes(scene, attributes)
 
 
-def drawn_mesh(mesh: _meshmap.Mesh) -> Drawn:
+def drawn_mesh(mesh: _meshmap.Mesh, attributes: list[str] | None = None) -> Drawn:
     """A mesh with positions; one without has no vertices."""
-    shapes = drawn_shapes(_meshmap.scene_of_mesh(mesh))
+    shapes = drawn_shapes(_meshmap.scene_of_mesh(mesh), attributes)
     if shapes:
         return shapes[0]
     return Drawn(mesh.name or mesh.address, mesh.address, np.empty((0, 3), np.float32), np.empty((0, 3), np.uint32))
 
 
-def drawn_shapes(scene: _meshmap.Scene) -> list[Drawn]:
+def drawn_shapes(scene: _meshmap.Scene, attributes: list[str] | None = None) -> list[Drawn]:
     """All shapes of a scene. Parts that cannot be used are warnings: the geometry is complete without them, except for its size."""
     for remark in scene.remarks:
         warnings.warn(remark, stacklevel=4)
-    return [drawn_shape(shape) for shape in scene.shapes]
+    return [drawn_shape(shape, attributes) for shape in scene.shapes]
 
 
-def drawn_shape(shape: _meshmap.Shape) -> Drawn:
+def drawn_shape(shape: _meshmap.Shape, attributes: list[str] | None = None) -> Drawn:
     """The arrays of a shape, of the first of its snapshots."""
-    arrays = shape.arrays()
+    arrays = shape.arrays(attributes=attributes)
     return Drawn(
         name=shape.name or shape.address,
         address=shape.address,

@@ -1454,6 +1454,9 @@ class Shape:
     def object(self) -> int | None:
         """The number of the object that the shape is a level of detail of; None for others."""
     @property
+    def is_coarser(self) -> bool:
+        """True for a level of detail that is drawn in place of a finer one of the scene, and not with it."""
+    @property
     def material(self) -> Material | None:
         """The material of all triangles; None without one. Triangles may have numbers for their materials then."""
     def tint(self, material_id: int | None = None) -> tuple[int, int, int]:

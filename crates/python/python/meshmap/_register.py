@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _meshmap
-from ._drawn import EXTENSIONS, Drawn, drawn
+from ._drawn import EXTENSIONS, SURFACE, Drawn, drawn
 
 
 def register() -> list[str]:
@@ -31,7 +31,7 @@ def _add_trimesh() -> None:
 
 def _load_trimesh(file_obj: Any, file_type: str | None = None, **options: Any) -> dict[str, Any]:
     """The arguments of a ``trimesh.Trimesh``, or of a ``trimesh.Scene`` if the file has several meshes."""
-    meshes = drawn(_source(file_obj), options.get("snapshot"), options.get("lod"))
+    meshes = drawn(_source(file_obj), options.get("snapshot"), options.get("lod"), SURFACE)
     if len(meshes) == 1:
         return trimesh_arguments(meshes[0])
     names: dict[str, Drawn] = {}

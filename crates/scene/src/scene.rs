@@ -19,7 +19,7 @@ use crate::skeleton::Skeleton;
 use crate::snapshots::Snapshots;
 use crate::unit::Unit;
 use crate::vector::is_degenerate;
-use crate::{iqm, openctm, select, slmesh, snapshots, tmf};
+use crate::{iqm, openctm, select, shape, slmesh, snapshots, tmf};
 
 /// The look of a file: shapes, what moves them, and what their numbers mean.
 ///
@@ -470,6 +470,21 @@ impl Scene {
             }
         }
         Ok(*self.runs_against_normals.get_or_init(|| against))
+    }
+
+    /// Answers [`runs_against_normals`](Self::runs_against_normals) by the [view](Shape::view) of the first shape, if it stands still and has
+    /// normals: for programs that have [loaded](MeshView::load) it, so that its attributes are not decoded again.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of reading. Damage counts as `false`.
+    pub fn learn_winding(&self, first: &MeshView) -> Result<()> {
+        if self.runs_against_normals.get().is_none()
+            && let Some(against) = shape::runs_against_normals(first, self.front_face())?
+        {
+            self.runs_against_normals.get_or_init(|| against);
+        }
+        Ok(())
     }
 
     fn front_face(&self) -> Winding {

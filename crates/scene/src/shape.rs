@@ -383,13 +383,7 @@ impl Shape {
     /// has no normals or no triangles. Damage counts as `false`.
     pub(crate) fn runs_against_normals(&self, front_face: Winding) -> Result<Option<bool>> {
         match &self.geometry {
-            Geometry::Mesh(view) => {
-                if view.triangle_count() == 0 || !view.has(&Semantic::Normal) {
-                    return Ok(None);
-                }
-                let against = view.runs_against_normals(front_face);
-                Ok(Some(unless_damaged(against)?))
-            }
+            Geometry::Mesh(view) => runs_against_normals(view, front_face),
             // The first snapshot of the file, so that an object has its fronts on one side whichever snapshots are asked for.
             Geometry::Snapshots(snapshots) => {
                 let mesh = snapshots.base()?.mesh(cgeo::Parts::ALL);
@@ -433,6 +427,16 @@ impl Shape {
             Geometry::Snapshots(_) => Ok(None),
         }
     }
+}
+
+/// `true` if most normals of a mesh point away from the fronts of its triangles; `None` if it has no normals or no triangles. Damage counts
+/// as `false`.
+pub(crate) fn runs_against_normals(view: &MeshView, front_face: Winding) -> Result<Option<bool>> {
+    if view.triangle_count() == 0 || !view.has(&Semantic::Normal) {
+        return Ok(None);
+    }
+    let against = view.runs_against_normals(front_face);
+    Ok(Some(unless_damaged(against)?))
 }
 
 /// `false` if a part is damaged.

@@ -1,6 +1,8 @@
 //! `meshmap.Arrays`: a shape as arrays, as programs draw it.
 
-use meshmap::{Array, Attribute, Indices, MeshView, Scratch, Semantic, colors_to_linear};
+use meshmap::{
+    Array, Attribute, IndexFormat, Indices, MeshView, Scalar, Scratch, Semantic, colors_to_linear,
+};
 use meshmap_scene::{Buffer, Corners, Parts, Pose, Shape, VectorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -53,7 +55,7 @@ impl Wanted {
 #[derive(Default)]
 pub(crate) struct Decoded {
     positions: Vec<[f32; 3]>,
-    triangles: Vec<[u32; 3]>,
+    triangles: Triangles,
     normals: Option<Vec<[f32; 3]>>,
     tangents: Option<Vec<[f32; 4]>>,
     texcoords: Vec<(u32, Vec<[f32; 2]>)>,
@@ -136,7 +138,7 @@ impl Decoded {
             ];
         }
         if !whole.scene.are_points() {
-            self.triangles = triangles_of(view.indices());
+            self.triangles = Triangles::of(view.indices());
             self.material_ids = view.material_ids().map(|ids| ids.iter().collect());
         }
         Ok(())
@@ -200,7 +202,7 @@ impl Decoded {
         shape.read(key, wanted.parts(), &mut buffer, &mut scratch)?;
         let are_points = whole.scene.are_points();
         if let Some(corners) = buffer.position_corners().filter(|_| !are_points) {
-            self.triangles = list_of(corners);
+            self.triangles = Triangles::of_list(list_of(corners));
         }
         for stream in buffer.streams() {
             let semantic = stream.semantic();
@@ -242,8 +244,9 @@ impl Decoded {
             }
         }
         self.positions = positions;
-        let vertices = self.triangles.clone();
-        for corner in self.triangles.as_flattened_mut() {
+        let triangles = self.triangles.own();
+        let vertices = triangles.clone();
+        for corner in triangles.as_flattened_mut() {
             *corner = sources.get(*corner as usize).copied().unwrap_or_default();
         }
         for name in self.vertex_attributes() {
@@ -272,7 +275,7 @@ impl Decoded {
 
     fn turn_triangles(&mut self) {
         let separate = self.corners.iter_mut().map(|(_, corners)| corners);
-        for corners in separate.chain([&mut self.triangles]) {
+        for corners in separate.chain([self.triangles.own()]) {
             for [_, b, c] in corners {
                 std::mem::swap(b, c);
             }
@@ -304,7 +307,7 @@ impl Decoded {
         let weights = Array::from_vec(self.weights);
         Ok(Arrays {
             positions: buffer::of_array(py, Array::from_vec(self.positions))?,
-            triangles: buffer::of_array(py, Array::from_vec(self.triangles))?,
+            triangles: self.triangles.into_array(py)?,
             normals: buffer::of_optional(py, self.normals.map(Array::from_vec))?,
             tangents: buffer::of_optional(py, self.tangents.map(Array::from_vec))?,
             texcoords: texcoords.unbind(),
@@ -319,8 +322,48 @@ impl Decoded {
     }
 }
 
-fn triangles_of(indices: &Indices) -> Vec<[u32; 3]> {
-    indices.triangles().collect()
+/// The corners of triangles.
+#[derive(Default)]
+struct Triangles {
+    /// As the file has them, which is not copied unless it is changed.
+    stored: Option<Array<u32>>,
+    own: Vec<[u32; 3]>,
+}
+
+impl Triangles {
+    fn of(indices: &Indices) -> Self {
+        let is_plain = indices.base() == 0 && indices.format() == IndexFormat::Uint32;
+        let is_whole = |stored: &&Array<u32>| is_plain && stored.len().is_multiple_of(3);
+        match indices.stored().filter(is_whole) {
+            Some(stored) => Self {
+                stored: Some(stored.clone()),
+                own: Vec::new(),
+            },
+            None => Self::of_list(indices.triangles().collect()),
+        }
+    }
+
+    fn of_list(own: Vec<[u32; 3]>) -> Self {
+        Self { stored: None, own }
+    }
+
+    /// To be changed in place.
+    fn own(&mut self) -> &mut Vec<[u32; 3]> {
+        if let Some(stored) = self.stored.take() {
+            self.own = stored.to_vec().as_chunks().0.to_vec();
+        }
+        &mut self.own
+    }
+
+    fn into_array(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match self.stored {
+            Some(stored) => {
+                let count = stored.len() / 3;
+                buffer::of_bytes(py, stored.into_bytes(), Scalar::U32, &[count, 3])
+            }
+            None => buffer::of_array(py, Array::from_vec(self.own)),
+        }
+    }
 }
 
 fn list_of(corners: &Corners) -> Vec<[u32; 3]> {

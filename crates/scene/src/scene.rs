@@ -472,8 +472,9 @@ impl Scene {
         Ok(*self.runs_against_normals.get_or_init(|| against))
     }
 
-    /// Answers [`runs_against_normals`](Self::runs_against_normals) by the [view](Shape::view) of the first shape, if it stands still and has
-    /// normals: for programs that have [loaded](MeshView::load) it, so that its attributes are not decoded again.
+    /// Answers [`runs_against_normals`](Self::runs_against_normals) by the [view](Shape::view) of the first shape, if it has normals: for
+    /// programs that have [loaded](MeshView::load) it, so that its attributes are not decoded again. Of an object through time, it is the view of
+    /// the first snapshot of the file.
     ///
     /// # Errors
     ///

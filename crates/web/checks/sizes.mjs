@@ -10,7 +10,7 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 const pkg = join(here, '../pkg');
 const readme = join(here, '../README.md');
 /** Maximum sizes with gzip, in bytes: modules, and scripts, bundled and minified. */
-const MODULES = { all: 300000, cgeo: 132000, iqm: 103000, openctm: 110000, slmesh: 127000, tmf: 117000 };
+const MODULES = { all: 300000, cgeo: 154000, iqm: 131000, openctm: 125000, slmesh: 140000, tmf: 128500 };
 const SCRIPTS = { 'index.js': 7700, 'worker.js': 6500, 'three.js': 13500 };
 
 /** A script and all that it imports, but not three.js. */

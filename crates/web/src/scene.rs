@@ -204,13 +204,21 @@ impl Loaded {
         let Some(shape) = self.scene.shapes().get(index) else {
             return Err(no_such("shape", index, self.scene.shapes().len()).into());
         };
-        let view = shape.view(0)?;
+        let mut view = shape.view(0)?;
+        if wanted.attributes.is_empty() {
+            // Decoded once for the arrays, the joints and the winding.
+            view = view.load()?;
+        }
         let joints = self.skeleton.as_ref().map(|skeleton| skeleton.joints.len());
         let joined = Joined {
             pose: self.scene.pose(),
             joint_count: joints.map(|count| u16::try_from(count).unwrap_or(u16::MAX)),
         };
         let mut mesh = vertices::read(&view, wanted, &joined, most)?;
+        // Of an object through time, the first snapshot of the file decides.
+        if index == 0 && shape.number_of(0) == 0 {
+            self.scene.learn_winding(&view)?;
+        }
         let turns = self.scene.turns_triangles(Winding::CounterClockwise)?;
         let mut colors = Vec::with_capacity(mesh.materials.len() * 3);
         for material in &mesh.materials {

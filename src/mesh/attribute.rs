@@ -11,7 +11,7 @@ use super::interleave::Strided;
 use super::semantic::{AttributeInfo, Semantic};
 use super::vertex_format::VertexFormat;
 use super::write_callback::{WriteResult, into_slice, written};
-use crate::bytes::{Array, Element};
+use crate::bytes::{Array, Element, Scalar};
 use crate::limits::job;
 use crate::report::{Address, Error, ErrorKind, Place, Result};
 
@@ -242,6 +242,14 @@ impl Attribute {
             && let Some(fourth) = components.get_mut(3)
         {
             *fourth = 1.0;
+        }
+        if self.format.scalar == Scalar::F32 && self.dequant.is_none() {
+            // The usual case, in modules that have only this way.
+            let stored = element.as_chunks::<4>().0;
+            for (value, component) in components.iter_mut().zip(stored) {
+                *value = f32::from_le_bytes(*component);
+            }
+            return components;
         }
         let stored = element.chunks_exact(self.format.scalar.size());
         for (index, (value, component)) in components.iter_mut().zip(stored).enumerate() {

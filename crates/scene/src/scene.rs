@@ -473,7 +473,7 @@ impl Scene {
     }
 
     /// Answers [`runs_against_normals`](Self::runs_against_normals) by the [view](Shape::view) of the first shape, if it has normals: for
-    /// programs that have [loaded](MeshView::load) it, so that its attributes are not decoded again. Of an object through time, it is the view of
+    /// programs that have [loaded](MeshView::load) it, so that its attributes are not decoded again. For an object through time, it is the view of
     /// the first snapshot of the file.
     ///
     /// # Errors

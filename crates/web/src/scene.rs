@@ -215,7 +215,7 @@ impl Loaded {
             joint_count: joints.map(|count| u16::try_from(count).unwrap_or(u16::MAX)),
         };
         let mut mesh = vertices::read(&view, wanted, &joined, most)?;
-        // Of an object through time, the first snapshot of the file decides.
+        // The first snapshot of the file decides for an object through time.
         if index == 0 && shape.number_of(0) == 0 {
             self.scene.learn_winding(&view)?;
         }

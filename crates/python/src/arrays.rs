@@ -54,11 +54,11 @@ impl Wanted {
 /// The arrays of a shape, without Python.
 #[derive(Default)]
 pub(crate) struct Decoded {
-    positions: Vec<[f32; 3]>,
+    positions: Numbers<3>,
     triangles: Triangles,
-    normals: Option<Vec<[f32; 3]>>,
+    normals: Option<Numbers<3>>,
     tangents: Option<Vec<[f32; 4]>>,
-    texcoords: Vec<(u32, Vec<[f32; 2]>)>,
+    texcoords: Vec<(u32, Numbers<2>)>,
     colors: Vec<(u32, Vec<[f32; 4]>)>,
     joints: Option<Vec<[u16; 4]>>,
     weights: Vec<[f32; 4]>,
@@ -155,13 +155,10 @@ impl Decoded {
         let components = attribute.format().components;
         match attribute.semantic() {
             Semantic::Position => {
-                self.positions = attribute.to_f32();
-                move_values(pose, view, VectorKind::Point, &mut self.positions)?;
+                self.positions = posed(attribute, pose, view, VectorKind::Point)?;
             }
             Semantic::Normal if components >= 3 => {
-                let mut normals: Vec<[f32; 3]> = attribute.to_f32();
-                move_values(pose, view, VectorKind::Normal, &mut normals)?;
-                self.normals = Some(normals);
+                self.normals = Some(posed(attribute, pose, view, VectorKind::Normal)?);
             }
             Semantic::Tangent if components >= 3 => {
                 let mut tangents: Vec<[f32; 4]> = attribute.to_f32();
@@ -169,9 +166,9 @@ impl Decoded {
                 self.tangents = Some(tangents);
             }
             Semantic::TexCoord(set) if components >= 2 => {
-                let mut texcoords: Vec<[f32; 2]> = attribute.to_f32();
+                let mut texcoords = Numbers::of(attribute);
                 if whole.is_from_top() {
-                    turn_upward(&mut texcoords);
+                    turn_upward(texcoords.own());
                 }
                 self.texcoords.push((*set, texcoords));
             }
@@ -207,7 +204,7 @@ impl Decoded {
         for stream in buffer.streams() {
             let semantic = stream.semantic();
             if *semantic == Semantic::Position {
-                self.positions = stream.to_f32()?;
+                self.positions = Numbers::of_list(stream.to_f32()?);
                 continue;
             }
             // Nothing refers to other arrays of points, or to arrays without indices.
@@ -216,13 +213,13 @@ impl Decoded {
                 continue;
             };
             match semantic {
-                Semantic::Normal => self.normals = Some(stream.to_f32()?),
+                Semantic::Normal => self.normals = Some(Numbers::of_list(stream.to_f32()?)),
                 Semantic::TexCoord(set) => {
                     let mut texcoords = stream.to_f32()?;
                     if whole.is_from_top() {
                         turn_upward(&mut texcoords);
                     }
-                    self.texcoords.push((*set, texcoords));
+                    self.texcoords.push((*set, Numbers::of_list(texcoords)));
                 }
                 _ => continue,
             }
@@ -238,12 +235,12 @@ impl Decoded {
     fn join_positions(&mut self, sources: &[u32]) {
         let count = sources.iter().max().map_or(0, |last| *last as usize + 1);
         let mut positions = vec![[0.0; 3]; count];
-        for (source, position) in sources.iter().zip(&self.positions) {
+        for (source, position) in sources.iter().zip(self.positions.own()) {
             if let Some(place) = positions.get_mut(*source as usize) {
                 *place = *position;
             }
         }
-        self.positions = positions;
+        self.positions = Numbers::of_list(positions);
         let triangles = self.triangles.own();
         let vertices = triangles.clone();
         for corner in triangles.as_flattened_mut() {
@@ -285,7 +282,7 @@ impl Decoded {
     pub(crate) fn into_arrays(self, py: Python<'_>, handle: &Handle) -> PyResult<Arrays> {
         let texcoords = PyDict::new(py);
         for (set, values) in self.texcoords {
-            texcoords.set_item(set, buffer::of_array(py, Array::from_vec(values))?)?;
+            texcoords.set_item(set, values.into_array(py)?)?;
         }
         let colors = PyDict::new(py);
         for (set, values) in self.colors {
@@ -306,9 +303,9 @@ impl Decoded {
         let have_weights = self.joints.is_some();
         let weights = Array::from_vec(self.weights);
         Ok(Arrays {
-            positions: buffer::of_array(py, Array::from_vec(self.positions))?,
+            positions: self.positions.into_array(py)?,
             triangles: self.triangles.into_array(py)?,
-            normals: buffer::of_optional(py, self.normals.map(Array::from_vec))?,
+            normals: self.normals.map(|it| it.into_array(py)).transpose()?,
             tangents: buffer::of_optional(py, self.tangents.map(Array::from_vec))?,
             texcoords: texcoords.unbind(),
             colors: colors.unbind(),
@@ -320,6 +317,63 @@ impl Decoded {
             corners: corners.unbind(),
         })
     }
+}
+
+/// The numbers of an attribute as floats.
+#[derive(Default)]
+struct Numbers<const N: usize> {
+    /// Floats as they are decoded, which are not copied unless they are changed.
+    stored: Option<Attribute>,
+    own: Vec<[f32; N]>,
+}
+
+impl<const N: usize> Numbers<N> {
+    fn of(attribute: &Attribute) -> Self {
+        let format = attribute.format();
+        let is_plain = format.scalar == Scalar::F32
+            && format.components as usize == N
+            && attribute.dequant().is_none();
+        if is_plain {
+            return Self {
+                stored: Some(attribute.clone()),
+                own: Vec::new(),
+            };
+        }
+        Self::of_list(attribute.to_f32())
+    }
+
+    fn of_list(own: Vec<[f32; N]>) -> Self {
+        Self { stored: None, own }
+    }
+
+    /// To be changed in place.
+    fn own(&mut self) -> &mut Vec<[f32; N]> {
+        if let Some(stored) = self.stored.take() {
+            self.own = stored.to_f32();
+        }
+        &mut self.own
+    }
+
+    fn into_array(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        match self.stored {
+            Some(stored) => mesh::stored(py, stored),
+            None => buffer::of_array(py, Array::from_vec(self.own)),
+        }
+    }
+}
+
+/// An attribute of a mesh in the pose of the scene.
+fn posed(
+    attribute: &Attribute,
+    pose: Option<&Pose>,
+    view: &MeshView,
+    kind: VectorKind,
+) -> meshmap_scene::Result<Numbers<3>> {
+    let mut numbers = Numbers::of(attribute);
+    if let Some(pose) = pose {
+        pose.apply_to(view, kind, numbers.own())?;
+    }
+    Ok(numbers)
 }
 
 /// The corners of triangles.

@@ -106,8 +106,8 @@ fn add_facts_of_header(asset: &Asset, facts: &mut Facts) {
 
 /// Names faces by their numbers, as their materials are.
 ///
-/// Of whole levels of detail, all but the finest that has triangles are coarser: what they have is not drawn with it, also if the finest one
-/// lacks a face. Of meshes that are named one by one, those are coarser that are a level of the same face as one before them.
+/// If whole levels of detail are asked for, all but the finest that has triangles are coarser: what they have is not drawn with it, also if the
+/// finest one lacks a face. If meshes are named one by one, a mesh is coarser if a mesh before it is a level of the same face.
 pub(crate) fn name_faces(shapes: &mut [Shape], are_levels: bool) {
     let level_of = |shape: &Shape| match shape.role() {
         Role::Lod(level) if shape.has_triangles() => Some(level),

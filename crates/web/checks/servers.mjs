@@ -14,8 +14,8 @@ import { open } from '../pkg/index.js';
 import { serve } from '../serve.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const body = readFileSync(join(here, '../../../tests/data/iqm/valid/ours_many_meshes_a.iqm'));
-// Detection asks for 4,096 bytes at least, and the triangles come after them.
+const body = readFileSync(join(here, '../../../tests/data/iqm/valid/ext_fte_skins.iqm'));
+// Detection asks for 4,096 bytes at least, and the header leads to others.
 const OPTIONS = { first: 4096, gap: 0, timeout: 0.5, maxWhole: 1 << 20 };
 const TAG = '"one"';
 const MODIFIED = 'Wed, 01 Jul 2026 10:00:00 GMT';

@@ -72,6 +72,17 @@ if (skeleton := model.skeleton) is not None:
     skeleton.skinning_matrices(model.frames())
     skeleton.skinning_matrices([[0.0] * 10])
 
+# Scenes.
+scene = meshmap.scene("figure.iqm", lod="finest", animations=["walk.iqm"])
+meshmap.scene("figure.iqm", lod="coarse")  # refused
+arrays = scene.shapes[0].arrays(attributes=["normal"], one_index=False)
+assert_type(arrays.positions, NDArray[np.float32])
+assert_type(arrays.texcoords, dict[int, NDArray[np.float32]])
+scene.skeleton.names  # refused
+if (influences := file.mesh().influences(4)) is not None:
+    assert_type(influences["joints"], NDArray[np.uint16])
+    influences["shares"]  # refused
+
 # Writing.
 meshmap.convert(file, "wave.glb")
 meshmap.convert("wave.cgeo", io.BytesIO(), to="glb")

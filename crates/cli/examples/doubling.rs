@@ -425,6 +425,8 @@ fn watch(arguments: &[String], plan: &Plan, run: &mut Run) {
         command.args(arguments).env("RAYON_NUM_THREADS", "1");
         // Otherwise glibc returns memory at the end of the heap with each call, or keeps it: by chance, for each size.
         command.env("MALLOC_TRIM_THRESHOLD_", "1073741824");
+        // The heaps of threads are returned whatever the threshold is: one heap for all of them.
+        command.env("MALLOC_ARENA_MAX", "1");
     };
     let end = again::run(prepare, plan.patience, |line| {
         told(&line, run, &mut current)

@@ -23,9 +23,9 @@ NAMES = {
 }
 LEFT_OUT = {
     "joint_offsets": "joint positions of the upload (alt_inverse_bind_matrix) are left out: bones are where the mesh is bound",
-    "pelvis_offset": "the pelvis offset is left out",
+    "pelvis_offset": "the pelvis offset of {} m is left out",
 }
-"""Facts that Blender has no place for."""
+"""Facts that Blender has no place for, with their first item."""
 
 
 def read(path: str, format: str, options: ReadOptions, notes: Notes) -> Model:
@@ -70,14 +70,13 @@ def mesh_of_snapshot(file: meshmap.File, scene: meshmap.Scene, options: ReadOpti
 def scene_of(file: meshmap.File, options: ReadOptions, notes: Notes) -> meshmap.Scene:
     """The scene of a file, of its levels of detail that are intact."""
     lod = "all" if options.all_levels else "finest"
-    others = [options.animation_file] if options.animation_file and options.animations else None
-    try:
-        scene = meshmap.scene(file, lod=lod, animations=others, skip_unreadable=True)
-    except (meshmap.Error, ValueError) as error:
-        if others is None and lod == "all":
-            raise
-        if others is not None:
+    scene = None
+    if options.animation_file and options.animations:
+        try:
+            scene = meshmap.scene(file, lod=lod, animations=[options.animation_file], skip_unreadable=True)
+        except (meshmap.Error, ValueError) as error:
             notes.add(f"animations of {options.animation_file} are left out: {error}")
+    if scene is None:
         scene = meshmap.scene(file, lod=lod, skip_unreadable=True)
     if not scene.shapes and scene.unreadable and lod == "finest":
         # A coarser level is better than none.
@@ -273,7 +272,7 @@ def read_skeleton(model: Model, scene: meshmap.Scene, options: ReadOptions, note
         return
     for fact in scene.facts():
         if fact.kind in LEFT_OUT:
-            notes.add(LEFT_OUT[fact.kind])
+            notes.add(LEFT_OUT[fact.kind].format(*fact.first))
     model.skeleton = Skeleton(skeleton.names, skeleton.parents, skeleton.bind)
     if not options.animations:
         return

@@ -116,7 +116,7 @@ def check_door(table: Table, zero: Zero, shown: dict[Moment, Corners], name: str
                 result = door.compare(moment, expected)
             else:
                 found = door.at(moment)
-                # Joints move the triangles of the rest pose; snapshots may have triangles of their own.
+                # Joints move the triangles of the rest pose; each snapshot may have other triangles.
                 if pairs is None or moment.kind != "clip":
                     pairs = pairs_of(expected, found, door, size)
                 result = result_of(expected, found, pairs, bounds_of(door), size)

@@ -212,7 +212,7 @@ impl Mesh {
 
     /// Adds elements as floats: doubles, which GPUs do not take, integers that need a formula, and vertices that move.
     ///
-    /// The plain way of the library, as those that are faster take more room in a module.
+    /// In the plain way of the library: faster ways take more room in a module.
     fn add_elements(&mut self, attribute: &Attribute, mover: &Mover<'_>, bytes: &mut Vec<u8>) {
         let semantic = attribute.semantic();
         let components = attribute.format().components as usize;

@@ -72,7 +72,6 @@ impl AssetLoader for MeshmapLoader {
 struct Materials {
     list: Vec<MeshmapMaterial>,
     indices: HashMap<(String, u32), usize>,
-    tints: Tints,
 }
 
 impl Materials {
@@ -82,8 +81,8 @@ impl Materials {
             .indices
             .entry((name.to_owned(), id))
             .or_insert_with(|| {
-                let known = Some(name).filter(|name| !name.is_empty());
-                let [red, green, blue] = self.tints.color(0, known, Some(id));
+                let number = if name.is_empty() { id as usize } else { next };
+                let [red, green, blue] = Tints::nth(number);
                 self.list.push(MeshmapMaterial {
                     name: name.to_owned(),
                     id,

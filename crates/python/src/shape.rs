@@ -1,7 +1,7 @@
 //! `meshmap.Shape`: something that is drawn.
 
 use meshmap::Role;
-use meshmap_scene::{Shape, Tints};
+use meshmap_scene::Shape;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
@@ -96,14 +96,8 @@ impl PyShape {
     /// files that store no colours and no image; with `material_id`, the colour of the triangles with this number.
     #[pyo3(signature = (material_id=None))]
     fn tint(&self, py: Python<'_>, material_id: Option<u32>) -> PyResult<(u8, u8, u8)> {
-        self.look(py, |whole, shape| {
-            let own = whole.colors.get(self.index).copied().unwrap_or_default();
-            let id = material_id.filter(|_| shape.material().is_none());
-            let number = id.map_or(own, |id| id as usize);
-            let color = Tints::COLORS.get(number % Tints::COLORS.len());
-            let [red, green, blue] = color.copied().unwrap_or_default();
-            Ok((red, green, blue))
-        })
+        let whole = self.scene.get(py)?;
+        Ok(whole.tints.color(self.index, material_id).into())
     }
 
     /// The numbers of the snapshots of the shape, ascending; None for a shape that stands still.

@@ -18,8 +18,8 @@ pub(crate) struct Whole {
     pub(crate) clips: Vec<Clip>,
     /// Joints and animations that cannot be used.
     pub(crate) joint_remarks: Vec<Remark>,
-    /// The number of the colour of each shape without material IDs.
-    pub(crate) colors: Vec<usize>,
+    /// The colours of shapes that store none.
+    pub(crate) tints: Tints,
 }
 
 /// The arguments of `scene`, with which a forked process makes it again.
@@ -50,17 +50,11 @@ impl Whole {
             Some(skeleton) => scene.clips(skeleton.joints.len(), &mut remarks),
             None => Vec::new(),
         };
-        let mut tints = Tints::default();
-        let mut colors = Vec::with_capacity(scene.shapes().len());
-        for (index, shape) in scene.shapes().iter().enumerate() {
-            let name = shape.material().map(|material| material.name);
-            colors.push(tints.number(index, name, None));
-        }
         Ok(Self {
             skeleton,
             clips,
             joint_remarks: remarks,
-            colors,
+            tints: scene.tints(),
             scene,
         })
     }

@@ -11,7 +11,7 @@
 //! | which joints move the vertices, and where are they at rest | [`Scene::skeleton`] |
 //! | where are the joints in a frame of an animation | [`Scene::clips`], [`Clip::sample`] |
 //! | are these points or triangles | [`Scene::are_points`] |
-//! | which colour has a material that stores none | [`Tints`] |
+//! | which colour has a material that stores none | [`Scene::tints`] |
 //! | what could somebody miss in what is made of it | [`Scene::facts`] |
 //!
 //! Numbers stay the file's: [`Scene::upright`] is the transform that makes them upright and metres. Nothing here opens a file, or knows

@@ -17,6 +17,7 @@ use crate::remark::Remark;
 use crate::shape::Shape;
 use crate::skeleton::Skeleton;
 use crate::snapshots::Snapshots;
+use crate::tint::Tints;
 use crate::unit::Unit;
 use crate::vector::is_degenerate;
 use crate::{iqm, openctm, select, shape, slmesh, snapshots, tmf};
@@ -298,6 +299,18 @@ impl Scene {
     #[must_use]
     pub fn shapes(&self) -> &[Shape] {
         &self.shapes
+    }
+
+    /// The colours of the materials, for files that store none.
+    #[must_use]
+    pub fn tints(&self) -> Tints {
+        let mut tints = Tints::default();
+        for shape in &self.shapes {
+            let name = shape.material().map(|material| material.name);
+            let is_drawn = self.are_points || shape.has_keys() || shape.has_triangles();
+            tints.add(name, is_drawn);
+        }
+        tints
     }
 
     /// The index of the stored position of each vertex of [`Shape::view`] of a shape that stands still, by its index in

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-/// The colours of the materials of a scene, so that all programs draw a file in the same colours.
+/// The colours of the materials of a scene, so that all programs draw a file in the same colours: see
+/// [`Scene::tints`](crate::Scene::tints).
 ///
 /// A material with vertex colours or an image has these, and is white otherwise.
 ///
@@ -11,24 +12,26 @@ use std::collections::HashMap;
 /// ```
 /// use meshmap_scene::Tints;
 ///
-/// let mut tints = Tints::default();
-/// let clay = tints.color(0, None, None);
+/// let clay = Tints::nth(0);
 /// assert_eq!(clay, [0xc9, 0xc4, 0xbc]);
-/// assert_ne!(tints.color(1, Some("bricks"), None), clay);
-/// assert_eq!(tints.color(0, None, None), clay);
+/// assert_ne!(Tints::nth(1), clay);
+/// assert_eq!(Tints::nth(Tints::COLORS.len()), clay);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Tints {
-    numbers: HashMap<Surface, usize>,
+    shapes: Vec<ShapeTint>,
+    /// The numbers of the materials with a name.
+    named: HashMap<String, usize>,
+    /// The number of the next material.
+    next: usize,
 }
 
-/// Something that has one colour.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Surface {
-    /// All triangles whose material has this name.
-    Named(String),
-    /// A shape without a material.
-    Shape(usize),
+/// The colour of a shape.
+#[derive(Clone, Copy, Debug)]
+struct ShapeTint {
+    number: usize,
+    /// `true` if the material has a name, so that numbers of materials are of no account.
+    is_named: bool,
 }
 
 impl Tints {
@@ -48,27 +51,68 @@ impl Tints {
         [0x9c, 0xb8, 0x55],
     ];
 
-    /// The number of the colour of a surface.
-    ///
-    /// Triangles with a [number](crate::Buffer::material_ids) for their material have that number, in whatever order they are asked for.
-    /// Otherwise it counts the surfaces that were asked for: a material of this [name](crate::Material::name) or, without a name, a shape
-    /// by its index in [`Scene::shapes`](crate::Scene::shapes). Programs that ask in the order of the shapes agree.
-    pub fn number(&mut self, shape: usize, name: Option<&str>, id: Option<u32>) -> usize {
-        let surface = match (name, id) {
-            (Some(name), _) => Surface::Named(name.to_owned()),
-            (None, Some(id)) => return id as usize,
-            (None, None) => Surface::Shape(shape),
-        };
-        let next = self.numbers.len();
-        *self.numbers.entry(surface).or_insert(next)
+    /// The colour of a number, in sRGB.
+    #[must_use]
+    pub fn nth(number: usize) -> [u8; 3] {
+        let color = Self::COLORS.get(number % Self::COLORS.len());
+        color.copied().unwrap_or_default()
     }
 
-    /// The colour of a surface in sRGB: see [`number`](Self::number).
-    pub fn color(&mut self, shape: usize, name: Option<&str>, id: Option<u32>) -> [u8; 3] {
-        let number = self.number(shape, name, id);
-        Self::COLORS
-            .get(number % Self::COLORS.len())
-            .copied()
-            .unwrap_or_default()
+    /// Counts the material of the next shape. One without triangles that is not drawn as points has no colour to count.
+    pub(crate) fn add(&mut self, material: Option<&str>, is_drawn: bool) {
+        let is_named = material.is_some();
+        let known = material.and_then(|name| self.named.get(name).copied());
+        let number = known.unwrap_or(self.next);
+        self.shapes.push(ShapeTint { number, is_named });
+        if known.is_some() || !is_drawn {
+            return;
+        }
+        self.next += 1;
+        if let Some(name) = material {
+            self.named.insert(name.to_owned(), number);
+        }
+    }
+
+    /// The number of the colour of triangles of a shape, which is meant by its index in [`Scene::shapes`](crate::Scene::shapes).
+    ///
+    /// Materials with a [name](crate::Material::name) and shapes without a material are counted in the order of the shapes. Triangles
+    /// with a [number](crate::Buffer::material_ids) for their material, `id`, have that number.
+    #[must_use]
+    pub fn number(&self, shape: usize, id: Option<u32>) -> usize {
+        match (self.shapes.get(shape), id) {
+            (Some(shape), _) if shape.is_named => shape.number,
+            (_, Some(id)) => id as usize,
+            (Some(shape), None) => shape.number,
+            (None, None) => 0,
+        }
+    }
+
+    /// The colour of triangles of a shape, in sRGB: see [`number`](Self::number).
+    #[must_use]
+    pub fn color(&self, shape: usize, id: Option<u32>) -> [u8; 3] {
+        Self::nth(self.number(shape, id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_one_colour_and_what_is_not_drawn_takes_none() {
+        let mut tints = Tints::default();
+        for (material, is_drawn) in [
+            (Some("skin"), true),
+            (None, false),
+            (None, true),
+            (Some("skin"), true),
+            (Some("cloth"), true),
+        ] {
+            tints.add(material, is_drawn);
+        }
+        let numbers: Vec<usize> = (0..5).map(|shape| tints.number(shape, None)).collect();
+        assert_eq!(numbers, [0, 1, 1, 0, 2]);
+        assert_eq!(tints.number(0, Some(7)), 0);
+        assert_eq!(tints.number(2, Some(7)), 7);
     }
 }

@@ -1,7 +1,7 @@
 //! The scene of a file: shapes, skeleton and clips, as `meshmap_scene` has them.
 
 use meshmap::cgeo::Parts;
-use meshmap::{Axis, MeshEntry, MeshFile, Scratch, Winding};
+use meshmap::{Axis, MeshEntry, MeshFile, Winding};
 use meshmap_scene::{Clip, Event, Joint, Remark, Rest, Scene, SceneOptions, Shape, Tints, matrix};
 
 use crate::describe;
@@ -89,20 +89,13 @@ impl Loaded {
             .as_ref()
             .map_or(0, |skeleton| skeleton.joints.len());
         let clips = scene.clips(joint_count, &mut remarks);
-        // In the order of the shapes, in which other programs ask for colours.
-        let mut tints = Tints::default();
-        for (index, shape) in scene.shapes().iter().enumerate() {
-            if !shape.has_keys() && has_triangles(shape) {
-                tints.number(index, name_of_material(shape), None);
-            }
-        }
         Ok(Self {
-            file,
+            tints: scene.tints(),
             scene,
+            file,
             skeleton,
             clips,
             remarks,
-            tints,
             more_meshes,
         })
     }
@@ -200,7 +193,7 @@ impl Loaded {
     }
 
     /// A shape, to be drawn. After the arrays of a mesh is the colour of each group of triangles, in sRGB.
-    pub(crate) fn shape(&mut self, index: usize, wanted: &Wanted, most: u64) -> Job<Reply> {
+    pub(crate) fn shape(&self, index: usize, wanted: &Wanted, most: u64) -> Job<Reply> {
         let Some(shape) = self.scene.shapes().get(index) else {
             return Err(no_such("shape", index, self.scene.shapes().len()).into());
         };
@@ -226,7 +219,7 @@ impl Loaded {
             let mut color = [0xff; 3];
             if !mesh.has_colors {
                 let id = view.material_ids().map(|_| *material);
-                color = self.tints.color(index, name_of_material(shape), id);
+                color = self.tints.color(index, id);
             }
             colors.extend(color);
         }
@@ -299,12 +292,6 @@ fn no_such(what: &str, index: usize, count: usize) -> Failure {
 
 fn name_of_material(shape: &Shape) -> Option<&str> {
     shape.material().map(|material| material.name)
-}
-
-/// `true` if a shape that stands still has triangles.
-fn has_triangles(shape: &Shape) -> bool {
-    let counts = shape.counts(0, &mut Scratch::default());
-    counts.is_ok_and(|counts| counts.triangles > 0)
 }
 
 fn shape(shape: &Shape) -> String {

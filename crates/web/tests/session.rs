@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use meshmap::{Format, MeshFile, Options, Parallelism, Semantic, Source};
-use meshmap_scene::{Scene, SceneOptions, Tints, VectorKind, matrix};
+use meshmap_scene::{Scene, SceneOptions, VectorKind, matrix};
 use meshmap_testing::fixtures;
 use meshmap_web::{Failure, Reply, Selection, Session, Settings, Wanted};
 use serde_json::Value;
@@ -450,15 +450,14 @@ fn scenes_are_those_of_the_library() {
         let turns = scene
             .turns_triangles(meshmap::Winding::CounterClockwise)
             .unwrap();
-        let mut tints = Tints::default();
+        let tints = scene.tints();
         let mut tinted = Vec::new();
         for (index, shape) in scene.shapes().iter().enumerate() {
             let view = shape.view(0).unwrap();
             let mut of_shape = Vec::new();
             for group in view.groups() {
                 let id = view.material_ids().map(|_| group.material);
-                let name = shape.material().map(|material| material.name);
-                of_shape.extend(tints.color(index, name, id));
+                of_shape.extend(tints.color(index, id));
                 colors += 1;
             }
             tinted.push(of_shape);

@@ -6,7 +6,7 @@ use meshmap::{
     Attribute, Axis, Bounds, Influences, MeshFile, MeshView, Semantic, colors_to_linear,
 };
 use meshmap_scene::vector::{cross, dot, dot_width, face_normal, sub, unit_of_f64};
-use meshmap_scene::{FactKind, Pose, PosedFrame, Scene, SceneOptions, Shape, Tints, VectorKind};
+use meshmap_scene::{FactKind, Pose, PosedFrame, Scene, SceneOptions, Tints, VectorKind};
 
 use super::camera::{Frame, View};
 use super::color::Light;
@@ -166,15 +166,16 @@ impl Used {
 }
 
 /// A shape that is drawn, with one index for all attributes of a vertex.
-struct Mesh<'a> {
-    shape: &'a Shape,
+struct Mesh {
+    /// The index of the shape in the scene.
+    index: usize,
     view: MeshView,
 }
 
-impl<'a> Mesh<'a> {
-    fn all_of(scene: &'a Scene, budget: &Budget) -> Result<Vec<Self>> {
+impl Mesh {
+    fn all_of(scene: &Scene, budget: &Budget) -> Result<Vec<Self>> {
         let mut meshes = Vec::with_capacity(scene.shapes().len());
-        for shape in scene.shapes() {
+        for (index, shape) in scene.shapes().iter().enumerate() {
             if shape.is_coarser() {
                 continue;
             }
@@ -182,7 +183,7 @@ impl<'a> Mesh<'a> {
             if shape.has_keys() {
                 budget.read_geometry(view.vertex_count() as u64, view.triangle_count() as u64)?;
             }
-            meshes.push(Self { shape, view });
+            meshes.push(Self { index, view });
         }
         Ok(meshes)
     }
@@ -232,13 +233,14 @@ impl Drawing {
         let has_dots = scene.are_points() || !scene.bones().is_empty();
         let up = assume::up(&scene, &mut rendered.report);
         let mut drawing = Self::empty(up, has_dots);
+        drawing.tints = scene.tints();
         drawing.reserve(&meshes, &scene, budget)?;
         for (ordinal, mesh) in meshes.iter().enumerate() {
             if scene.are_points() {
                 drawing.add_points(mesh, ordinal, scene.pose(), render, rendered)?;
                 continue;
             }
-            drawing.add(mesh, ordinal, scene.pose(), render, rendered)?;
+            drawing.add(mesh, scene.pose(), render, rendered)?;
         }
         let width = dot_width(scene.bones().as_flattened());
         for [from, to] in scene.bones() {
@@ -436,8 +438,7 @@ impl Drawing {
 
     fn add(
         &mut self,
-        mesh: &Mesh<'_>,
-        ordinal: usize,
+        mesh: &Mesh,
         pose: Option<&Pose>,
         render: &Render,
         rendered: &mut Rendered,
@@ -510,7 +511,7 @@ impl Drawing {
             *normal = unit_of_f64(normal.map(f64::from)).unwrap_or([0.0; 3]);
         }
         complete(&mut normals, &positions, &triangles);
-        self.surfaces(mesh, ordinal, is_creased);
+        self.surfaces(mesh, is_creased);
         self.colors(&used, view)?;
         self.positions.append(&mut positions);
         self.normals.append(&mut normals);
@@ -548,7 +549,7 @@ impl Drawing {
     /// Draws the vertices of a cloud as dots: octahedra, which have the colour of the mesh.
     fn add_points(
         &mut self,
-        mesh: &Mesh<'_>,
+        mesh: &Mesh,
         ordinal: usize,
         pose: Option<&Pose>,
         render: &Render,
@@ -654,12 +655,11 @@ impl Drawing {
     }
 
     /// Adds the surface of each triangle of a mesh.
-    fn surfaces(&mut self, mesh: &Mesh<'_>, ordinal: usize, is_creased: bool) {
-        let name = mesh.shape.material().map(|material| material.name);
+    fn surfaces(&mut self, mesh: &Mesh, is_creased: bool) {
         let have_ids = mesh.view.material_ids().is_some();
         for group in mesh.view.groups() {
             let id = have_ids.then_some(group.material);
-            let number = self.tints.number(ordinal, name, id);
+            let number = self.tints.number(mesh.index, id);
             let tint = (number % Tints::COLORS.len()) as u16;
             self.surfaces.extend(std::iter::repeat_n(
                 Surface { tint, is_creased },

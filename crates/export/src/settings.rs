@@ -164,7 +164,9 @@ pub enum Lods {
 }
 
 impl Lods {
-    pub(crate) fn levels(self) -> Levels {
+    /// The levels of detail of a [`Scene`](meshmap_scene::Scene).
+    #[must_use]
+    pub fn levels(self) -> Levels {
         match self {
             Self::Finest => Levels::Finest,
             Self::Only(level) => Levels::Only(level),

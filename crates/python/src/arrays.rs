@@ -1,8 +1,6 @@
 //! `meshmap.Arrays`: a shape as arrays, as programs draw it.
 
-use meshmap::{
-    Array, Attribute, IndexFormat, Indices, MeshView, Scalar, Scratch, Semantic, colors_to_linear,
-};
+use meshmap::{Array, Attribute, Indices, MeshView, Scalar, Scratch, Semantic, colors_to_linear};
 use meshmap_scene::{Buffer, Corners, Parts, Pose, Shape, VectorKind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -126,16 +124,9 @@ impl Decoded {
             && !pose.is_some_and(Pose::is_frame)
             && let Some(influences) = view.influences(whole.joint_count())?
         {
+            self.influence_counts = mesh::influence_counts(&influences).to_vec();
             self.joints = Some(influences.joints);
             self.weights = influences.weights;
-            self.influence_counts = vec![
-                ("resting", influences.resting),
-                ("scaled", influences.scaled),
-                ("not_finite", influences.not_finite),
-                ("beyond", influences.beyond),
-                ("clamped", influences.clamped),
-                ("dropped", influences.dropped),
-            ];
         }
         if !whole.scene.are_points() {
             self.triangles = Triangles::of(view.indices());
@@ -386,9 +377,7 @@ struct Triangles {
 
 impl Triangles {
     fn of(indices: &Indices) -> Self {
-        let is_plain = indices.base() == 0 && indices.format() == IndexFormat::Uint32;
-        let is_whole = |stored: &&Array<u32>| is_plain && stored.len().is_multiple_of(3);
-        match indices.stored().filter(is_whole) {
+        match mesh::stored_triangles(indices) {
             Some(stored) => Self {
                 stored: Some(stored.clone()),
                 own: Vec::new(),

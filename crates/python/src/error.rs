@@ -94,6 +94,17 @@ pub(crate) fn refuse(py: Python<'_>, kind: &str, message: String) -> PyErr {
     fields().unwrap_or_else(|failed| failed)
 }
 
+/// Refuses frames of animations that take too much memory. Constant frames take no bytes of a file, so their number says nothing about its size.
+pub(crate) fn check_frames(py: Python<'_>, frames: usize, bytes_of_frame: usize) -> PyResult<()> {
+    const MOST: usize = 1 << 30;
+    if frames.saturating_mul(bytes_of_frame) <= MOST {
+        return Ok(());
+    }
+    let message =
+        format!("iqm: {frames} frames take more than {MOST} bytes: ask for fewer at a time");
+    Err(refuse(py, "limit_exceeded", message))
+}
+
 fn make(py: Python<'_>, message: String, fields: &Bound<'_, PyDict>) -> PyResult<PyErr> {
     Ok(PyErr::from_value(call(
         class(py)?,

@@ -7,7 +7,7 @@ use pyo3::types::PyTuple;
 
 use crate::again::{Reduced, value};
 use crate::buffer::{self, Floats};
-use crate::error::{OrRaise, refuse};
+use crate::error::{OrRaise, check_frames};
 use crate::file::File;
 use crate::living::Handle;
 use crate::mesh;
@@ -177,8 +177,6 @@ impl IqmFile {
         stop: Option<u32>,
         animation: Option<&Bound<'_, Self>>,
     ) -> PyResult<Py<PyAny>> {
-        /// Constant frames take no bytes of a file, so their number says nothing about its size.
-        const MOST: u64 = 1 << 30;
         let py = slf.py();
         let frames = match animation {
             Some(animation) => model(slf)?
@@ -189,12 +187,12 @@ impl IqmFile {
         };
         let stop = stop.unwrap_or(frames.len());
         let count = usize::try_from(stop.saturating_sub(start)).unwrap_or(usize::MAX);
+        check_frames(
+            py,
+            count,
+            frames.pose_count().saturating_mul(size_of::<Trs>()),
+        )?;
         let poses = count.saturating_mul(frames.pose_count());
-        if (poses as u64).saturating_mul(size_of::<Trs>() as u64) > MOST {
-            let message =
-                format!("iqm: {count} frames take more than {MOST} bytes: ask for fewer at a time");
-            return Err(refuse(py, "limit_exceeded", message));
-        }
         let decoded = slf.as_super().get().run(py, || {
             let mut transforms = Vec::new();
             if transforms.try_reserve_exact(poses).is_err() {

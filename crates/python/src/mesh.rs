@@ -1,6 +1,9 @@
 //! `meshmap.Mesh`: a mesh of any format, as renderers see it.
 
-use meshmap::{Address, Attribute, IndexFormat, MeshFile, MeshView, Scalar, Semantic};
+use meshmap::{
+    Address, Array, Attribute, IndexFormat, Indices, Influences, MeshFile, MeshView, Scalar,
+    Semantic,
+};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -222,13 +225,14 @@ impl Mesh {
         let view = self.view.get(py)?;
         let indices = view.indices();
         let count = indices.len() / 3;
-        if indices.base() == 0 {
-            if let (IndexFormat::Uint32, Some(stored)) = (indices.format(), indices.stored()) {
-                return buffer::of_bytes(py, stored.clone().into_bytes(), Scalar::U32, &[count, 3]);
-            }
-            if let (IndexFormat::Uint16, Some(stored)) = (indices.format(), indices.stored_u16()) {
-                return buffer::of_bytes(py, stored.clone().into_bytes(), Scalar::U16, &[count, 3]);
-            }
+        if let Some(stored) = stored_triangles(indices) {
+            return buffer::of_bytes(py, stored.clone().into_bytes(), Scalar::U32, &[count, 3]);
+        }
+        if indices.base() == 0
+            && indices.format() == IndexFormat::Uint16
+            && let Some(stored) = indices.stored_u16()
+        {
+            return buffer::of_bytes(py, stored.clone().into_bytes(), Scalar::U16, &[count, 3]);
         }
         let copied = self
             .view
@@ -287,6 +291,7 @@ impl Mesh {
             return Ok(None);
         };
         let dict = PyDict::new(py);
+        let counts = influence_counts(&found);
         let count = found.joints.len();
         let joints = meshmap::Array::from_vec(found.joints.into_flattened()).into_bytes();
         dict.set_item(
@@ -297,14 +302,7 @@ impl Mesh {
             "weights",
             buffer::of_floats(py, found.weights.into_flattened(), &[count, 4])?,
         )?;
-        for (name, number) in [
-            ("resting", found.resting),
-            ("scaled", found.scaled),
-            ("not_finite", found.not_finite),
-            ("beyond", found.beyond),
-            ("clamped", found.clamped),
-            ("dropped", found.dropped),
-        ] {
+        for (name, number) in counts {
             dict.set_item(name, number)?;
         }
         Ok(Some(dict))
@@ -419,6 +417,24 @@ fn adapted<'py>(
         &PyTuple::new(py, [mesh])?,
         options,
     )
+}
+
+/// The number of vertices that no joint moves, and of weights that were changed.
+pub(crate) fn influence_counts(found: &Influences) -> [(&'static str, u64); 6] {
+    [
+        ("resting", found.resting),
+        ("scaled", found.scaled),
+        ("not_finite", found.not_finite),
+        ("beyond", found.beyond),
+        ("clamped", found.clamped),
+        ("dropped", found.dropped),
+    ]
+}
+
+/// The triangles of a mesh in place; `None` if the file stores them in another form.
+pub(crate) fn stored_triangles(indices: &Indices) -> Option<&Array<u32>> {
+    let is_plain = indices.base() == 0 && indices.format() == IndexFormat::Uint32;
+    indices.stored().filter(|_| is_plain)
 }
 
 /// The elements as numbers: floats, or integers that are numbers of something.

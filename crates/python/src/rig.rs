@@ -4,7 +4,7 @@ use meshmap_scene::{Clip, Skeleton};
 use pyo3::prelude::*;
 
 use crate::again::value;
-use crate::error::refuse;
+use crate::error::check_frames;
 use crate::whole::{Held, gone, matrices};
 
 /// The joints that vertices follow, in the bind pose.
@@ -179,7 +179,12 @@ impl PyClip {
         let stop = stop.unwrap_or(count).max(start);
         let joints = self.look(py, |clip| Ok(clip.joint_count()))?;
         let frames = (stop - start) as usize;
-        check_bytes(py, frames, joints)?;
+        // As they are sampled, and as rows.
+        check_frames(
+            py,
+            frames,
+            joints.saturating_mul(2 * size_of::<[f64; 16]>()),
+        )?;
         let samples = self.run(py, |clip| {
             let mut samples = Vec::with_capacity(frames * joints);
             for frame in start..stop {
@@ -200,16 +205,4 @@ impl PyClip {
             ))
         })
     }
-}
-
-/// Constant frames take no bytes of a file, so their number says nothing about its size.
-fn check_bytes(py: Python<'_>, frames: usize, joints: usize) -> PyResult<()> {
-    const MOST: usize = 1 << 30;
-    let bytes = frames.saturating_mul(joints).saturating_mul(2 * 128);
-    if bytes <= MOST {
-        return Ok(());
-    }
-    let message =
-        format!("iqm: {frames} frames take more than {MOST} bytes: ask for fewer at a time");
-    Err(refuse(py, "limit_exceeded", message))
 }

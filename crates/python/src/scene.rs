@@ -1,6 +1,7 @@
 //! `meshmap.Scene`: what a file looks like, as all programs of the project draw it.
 
 use meshmap::{Address, Axis};
+use meshmap_export::Lods;
 use meshmap_scene::{Joints, Levels, PosedFrame, Remark, SceneOptions};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -24,22 +25,15 @@ pub struct PyScene {
     options: Py<PyDict>,
 }
 
-/// The levels of detail of a name, as in `convert`.
+/// The levels of detail of a name, as in `convert`; also of the name of a block, such as `high_lod`.
 fn levels_of(lod: &str) -> PyResult<Levels> {
-    let lod = lod.strip_suffix("_lod").unwrap_or(lod);
-    Ok(match lod {
-        "finest" => Levels::Finest,
-        "all" => Levels::All,
-        "high" => Levels::Only(0),
-        "medium" => Levels::Only(1),
-        "low" => Levels::Only(2),
-        "lowest" => Levels::Only(3),
-        _ => {
-            let message =
-                format!("lod is '{lod}': expected finest, all, high, medium, low or lowest");
-            return Err(PyValueError::new_err(message));
-        }
-    })
+    let name = lod.strip_suffix("_lod").unwrap_or(lod);
+    let lods = name.parse::<Lods>().map_err(|_| {
+        PyValueError::new_err(format!(
+            "lod is '{lod}': expected finest, all, high, medium, low or lowest"
+        ))
+    })?;
+    Ok(lods.levels())
 }
 
 fn axis_of(name: &str) -> PyResult<Axis> {

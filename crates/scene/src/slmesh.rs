@@ -122,10 +122,9 @@ pub(crate) fn name_faces(shapes: &mut [Shape], are_levels: bool) {
         };
         let material = format!("face_{object}");
         let has_finer = shape.has_triangles() && !finer.insert(object);
-        let is_coarser = if are_levels {
-            level_of(shape) > finest
-        } else {
-            has_finer
+        let is_coarser = match (level_of(shape), finest) {
+            (Some(level), Some(finest)) if are_levels => level > finest,
+            _ => !are_levels && has_finer,
         };
         let name = match shape.role() {
             Role::Lod(level) if is_coarser => format!("{material}_lod{level}"),

@@ -143,10 +143,10 @@ class Source:
             values = finite(values, "texture coordinates", notes)
             if self.options.flip_v:
                 values = np.column_stack([values[:, 0], 1 - values[:, 1]])
-            at = corners.get("texcoord" if number == 0 else f"texcoord[{number}]")
+            at = corners.get(name_of_set("texcoord", number))
             mesh.uvs.append(Channel(uv_name(self.texts, shape.address, number), values, at))
         for number, values in arrays.colors.items():
-            at = corners.get("color" if number == 0 else f"color[{number}]")
+            at = corners.get(name_of_set("color", number))
             self.add_colors(mesh, "Color" if number == 0 else f"Color_{number}", values, at)
         for label, values in arrays.others.items():
             at = corners.get(label)
@@ -207,6 +207,11 @@ class Source:
             ("dropped", "weight beyond four of a vertex is left out", "weights beyond four of a vertex are left out"),
         ):
             notes.count(arrays.influence_counts[name], one, many)
+
+
+def name_of_set(attribute: str, number: int) -> str:
+    """The name of a set of an attribute, such as `texcoord[1]`."""
+    return attribute if number == 0 else f"{attribute}[{number}]"
 
 
 def arrays_of(shape: meshmap.Shape, key: int, wanted: list[str] | None, notes: Notes) -> meshmap.Arrays:

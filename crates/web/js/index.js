@@ -112,7 +112,7 @@ export { MeshmapError };
  * @typedef {object} Skeleton
  * @property {Joint[]} joints Parents come before their children.
  * @property {Float32Array} inverseBind The matrix that takes a vertex in the bind pose into each joint, sixteen numbers each, column by
- *     column; empty if no vertex can follow the joints.
+ *     column.
  *
  * @typedef {{ translate: number[], rotate: number[], scale: number[] }} Trs Rotations are quaternions x, y, z, w.
  *

@@ -32,9 +32,9 @@ export function rigOf({ joints, inverseBind }) {
         }
     });
     const roots = nest(bones, joints.map(({ parent }) => parent));
-    // Without inverses, three.js inverts the matrices of the bones at rest.
+    // Bounds may be asked for before the first picture, which updates these matrices.
     roots.forEach((root) => root.updateMatrixWorld(true));
-    const inverses = inverseBind.length ? bones.map((_, index) => new Matrix4().fromArray(inverseBind, index * 16)) : undefined;
+    const inverses = bones.map((_, index) => new Matrix4().fromArray(inverseBind, index * 16));
     return { roots, bones, skeleton: new Skeleton(bones, inverses), resting: null };
 }
 

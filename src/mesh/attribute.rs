@@ -53,6 +53,26 @@ impl Attribute {
         }
     }
 
+    /// An attribute with these elements, in the format of their type; `None` if it is not a vector of numbers. Integers are not
+    /// normalized.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::{Array, Attribute, Semantic, VertexFormat};
+    ///
+    /// let positions = Array::from_vec(vec![[0.0_f32, 1.0, 2.0]]);
+    /// let attribute = Attribute::from_array(Semantic::Position, positions).expect("a vector of floats");
+    /// assert_eq!(attribute.format(), VertexFormat::FLOAT32X3);
+    /// assert_eq!(attribute.to_f32::<3>(), [[0.0, 1.0, 2.0]]);
+    /// ```
+    #[must_use]
+    pub fn from_array<T: Element>(semantic: Semantic, elements: Array<T>) -> Option<Self> {
+        let (scalar, components) = T::SHAPE?;
+        let format = VertexFormat::new(scalar, components, false);
+        Some(Self::new(semantic, format, elements.into_bytes()))
+    }
+
     /// Sets the dequantization of normalized integers.
     pub(crate) fn with_dequant(self, dequant: Dequant) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! Views whose attributes are in memory.
 
 use super::attribute::Attribute;
-use super::attribute_list::{Attributes, LoadAttribute};
+use super::attribute_list::{AttributeList, Attributes, LoadAttribute};
 use super::semantic::AttributeInfo;
 use super::view::MeshView;
 use crate::limits::{Limits, Meter};
@@ -62,6 +62,48 @@ impl MeshView {
             limits: stored.limits(),
         };
         let attributes = Attributes::new(list.clone(), loaded);
+        Ok(self.clone().with_vertices(self.vertex_count(), attributes))
+    }
+
+    /// The same triangles with other attributes in place of the stored ones, such as positions that joints have moved.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use meshmap::{Array, Attribute, MeshFile, Semantic};
+    ///
+    /// let file = MeshFile::open("tests/data/iqm/valid/skin_multi_anim.iqm")?;
+    /// let mesh = file.mesh(&"meshes[0]".parse()?)?;
+    /// let stored = mesh.attribute(&Semantic::Position)?.expect("this mesh has positions");
+    /// let mut positions = stored.to_f32::<3>();
+    /// for position in &mut positions {
+    ///     position[2] += 1.0;
+    /// }
+    /// let raised = Attribute::from_array(Semantic::Position, Array::from_vec(positions)).expect("a vector of floats");
+    /// let mesh = mesh.with_attributes(vec![raised])?;
+    /// assert_eq!(mesh.attributes().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Mismatch`](ErrorKind::Mismatch) if an attribute does not have an element for each vertex.
+    pub fn with_attributes(&self, attributes: Vec<Attribute>) -> Result<Self> {
+        let mut infos = Vec::with_capacity(attributes.len());
+        for attribute in &attributes {
+            if attribute.len() != self.vertex_count() {
+                let error = Error::new(ErrorKind::Mismatch, "attribute");
+                let expected = format!("{} elements", self.vertex_count());
+                let found = format!("{} of {}", attribute.len(), attribute.semantic());
+                return Err(self.locate_in_file(error.expected(expected).found(found)));
+            }
+            infos.push(attribute.info());
+        }
+        let loaded = Loaded {
+            attributes: attributes.into_iter().map(Ok).collect(),
+            limits: self.stored().limits(),
+        };
+        let attributes = Attributes::new(AttributeList::new(infos), loaded);
         Ok(self.clone().with_vertices(self.vertex_count(), attributes))
     }
 }

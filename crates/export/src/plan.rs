@@ -1,6 +1,6 @@
 //! The rules by which a scene is written: decided once, before the first byte.
 
-use meshmap::{Axis, Scratch, VOrigin, Winding};
+use meshmap::{Axis, Scratch, Winding};
 use meshmap_scene::vector::is_degenerate;
 use meshmap_scene::{Buffer, Corners, Parts, Pose, Scene, Shape, Stream, Unit};
 
@@ -36,14 +36,12 @@ impl<'a> Plan<'a> {
         if !WITH_ROOT.contains(&job.target) {
             frame = Some(Frame::new(scene, job, report));
         }
-        // If a format does not store it, programs write V as in OBJ, from the bottom.
-        let from = scene.conventions().v_origin.unwrap_or(VOrigin::Bottom);
         Ok(Self {
             scene,
             job,
             images: Images::default(),
             turns,
-            flips_v: to.v_origin.is_some_and(|to| to != from),
+            flips_v: to.v_origin.is_some_and(|to| to != scene.v_origin()),
             frame,
         })
     }

@@ -1,7 +1,7 @@
 //! `meshmap.Arrays`: a shape as arrays, as programs draw it.
 
-use meshmap::{Array, Attribute, Indices, MeshView, Scalar, Scratch, Semantic, colors_to_linear};
-use meshmap_scene::{Buffer, Corners, Parts, Pose, Shape, VectorKind};
+use meshmap::{Array, Attribute, Indices, Scalar, Scratch, Semantic, VOrigin};
+use meshmap_scene::{Buffer, Corners, DrawOptions, Parts, Shape};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -25,15 +25,6 @@ impl Wanted {
         names.contains(&name)
     }
 
-    fn has_influences(&self) -> bool {
-        let Some(names) = &self.names else {
-            return true;
-        };
-        names
-            .iter()
-            .any(|name| name == "joints" || name == "weights")
-    }
-
     /// The parts of a snapshot.
     fn parts(&self) -> Parts {
         let mut parts = Parts::POSITIONS | Parts::TRIANGLES;
@@ -55,11 +46,11 @@ pub(crate) struct Decoded {
     positions: Numbers<3>,
     triangles: Triangles,
     normals: Option<Numbers<3>>,
-    tangents: Option<Vec<[f32; 4]>>,
+    tangents: Option<Array<[f32; 4]>>,
     texcoords: Vec<(u32, Numbers<2>)>,
-    colors: Vec<(u32, Vec<[f32; 4]>)>,
-    joints: Option<Vec<[u16; 4]>>,
-    weights: Vec<[f32; 4]>,
+    colors: Vec<(u32, Array<[f32; 4]>)>,
+    joints: Option<Array<[u16; 4]>>,
+    weights: Option<Array<[f32; 4]>>,
     influence_counts: Vec<(&'static str, u64)>,
     material_ids: Option<Vec<u32>>,
     others: Vec<(String, Attribute)>,
@@ -77,104 +68,63 @@ impl Decoded {
         let mut decoded = Self::default();
         if shape.has_keys() && !wanted.one_index {
             decoded.read_snapshot(whole, shape, key, wanted)?;
+            if whole.turns_triangles()? {
+                decoded.turn_triangles();
+            }
         } else {
-            let mut view = shape.view(key)?;
-            if wanted.has(&Semantic::Normal) {
-                // Decoded once for the arrays and for the winding.
-                view = view.load()?;
-            }
-            decoded.read_view(whole, &view, wanted)?;
-            if index == 0 && shape.number_of(key) == 0 {
-                whole.scene.learn_winding(&view)?;
-            }
+            decoded.draw(whole, index, key, wanted)?;
         }
         if !wanted.one_index
             && let Some(sources) = whole.scene.position_sources(index)?
         {
             decoded.join_positions(&sources);
         }
-        if whole.turns_triangles()? {
-            decoded.turn_triangles();
-        }
         Ok(decoded)
     }
 
-    /// Reads a mesh with one index for all attributes of a vertex.
-    fn read_view(
+    /// Reads a shape with one index for all attributes of a vertex.
+    fn draw(
         &mut self,
         whole: &Whole,
-        view: &MeshView,
+        index: usize,
+        key: usize,
         wanted: &Wanted,
     ) -> meshmap_scene::Result<()> {
-        let pose = whole.scene.pose();
-        for info in view.attributes() {
-            let semantic = &info.semantic;
-            let is_position = *semantic == Semantic::Position;
-            if !is_position && !wanted.has(semantic) {
-                continue;
-            }
-            if matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_)) {
-                continue;
-            }
-            if let Some(attribute) = view.attribute(semantic)? {
-                self.add(whole, &attribute, pose, view)?;
+        let mut options = DrawOptions::default();
+        options.v_origin = VOrigin::Bottom;
+        options.joint_count = whole.joint_count();
+        options.attributes = wanted.names.as_deref();
+        let drawn = whole.scene.draw(index, key, &options)?;
+        for info in drawn.mesh.attributes() {
+            if let Some(attribute) = drawn.mesh.attribute(&info.semantic)? {
+                self.add(attribute);
             }
         }
-        if wanted.has_influences()
-            && !pose.is_some_and(Pose::is_frame)
-            && let Some(influences) = view.influences(whole.joint_count())?
-        {
-            self.influence_counts = mesh::influence_counts(&influences).to_vec();
-            self.joints = Some(influences.joints);
-            self.weights = influences.weights;
+        if let Some(influences) = &drawn.influences {
+            self.influence_counts = mesh::influence_counts(influences).to_vec();
         }
         if !whole.scene.are_points() {
-            self.triangles = Triangles::of(view.indices());
-            self.material_ids = view.material_ids().map(|ids| ids.iter().collect());
+            self.triangles = Triangles::of(drawn.mesh.indices());
+            self.material_ids = drawn.mesh.material_ids().map(|ids| ids.iter().collect());
         }
         Ok(())
     }
 
-    /// Adds an attribute of a mesh.
-    fn add(
-        &mut self,
-        whole: &Whole,
-        attribute: &Attribute,
-        pose: Option<&Pose>,
-        view: &MeshView,
-    ) -> meshmap_scene::Result<()> {
+    /// Adds an attribute as it is drawn.
+    fn add(&mut self, attribute: Attribute) {
         let components = attribute.format().components;
         match attribute.semantic() {
-            Semantic::Position => {
-                self.positions = posed(attribute, pose, view, VectorKind::Point)?;
-            }
-            Semantic::Normal if components >= 3 => {
-                self.normals = Some(posed(attribute, pose, view, VectorKind::Normal)?);
-            }
-            Semantic::Tangent if components >= 3 => {
-                let mut tangents: Vec<[f32; 4]> = attribute.to_f32();
-                move_values(pose, view, VectorKind::Direction, &mut tangents)?;
-                self.tangents = Some(tangents);
-            }
+            Semantic::Position => self.positions = Numbers::of(&attribute),
+            Semantic::Normal if components >= 3 => self.normals = Some(Numbers::of(&attribute)),
+            Semantic::Tangent if components >= 3 => self.tangents = Some(fours(&attribute)),
             Semantic::TexCoord(set) if components >= 2 => {
-                let mut texcoords = Numbers::of(attribute);
-                if whole.is_from_top() {
-                    turn_upward(texcoords.own());
-                }
-                self.texcoords.push((*set, texcoords));
+                self.texcoords.push((*set, Numbers::of(&attribute)));
             }
-            Semantic::Color(set) => {
-                let mut colors: Vec<[f32; 4]> = attribute.to_f32();
-                if colors_to_linear(&mut colors) {
-                    self.colors.push((*set, colors));
-                } else {
-                    let name = format!("data.{}", attribute.semantic());
-                    self.others.push((name, attribute.clone()));
-                }
-            }
-            other => self.others.push((other.to_string(), attribute.clone())),
+            Semantic::Color(set) => self.colors.push((*set, fours(&attribute))),
+            Semantic::Joints(0) => self.joints = attribute.array(),
+            Semantic::Weights(0) => self.weights = attribute.array(),
+            other => self.others.push((other.to_string(), attribute)),
         }
-        Ok(())
     }
 
     /// Reads a snapshot, whose attributes have separate corners.
@@ -277,7 +227,7 @@ impl Decoded {
         }
         let colors = PyDict::new(py);
         for (set, values) in self.colors {
-            colors.set_item(set, buffer::of_array(py, Array::from_vec(values))?)?;
+            colors.set_item(set, buffer::of_array(py, values)?)?;
         }
         let others = PyDict::new(py);
         for (name, attribute) in self.others {
@@ -291,17 +241,15 @@ impl Decoded {
         for (name, list) in self.corners {
             corners.set_item(name, buffer::of_array(py, Array::from_vec(list))?)?;
         }
-        let have_weights = self.joints.is_some();
-        let weights = Array::from_vec(self.weights);
         Ok(Arrays {
             positions: self.positions.into_array(py)?,
             triangles: self.triangles.into_array(py)?,
             normals: self.normals.map(|it| it.into_array(py)).transpose()?,
-            tangents: buffer::of_optional(py, self.tangents.map(Array::from_vec))?,
+            tangents: buffer::of_optional(py, self.tangents)?,
             texcoords: texcoords.unbind(),
             colors: colors.unbind(),
-            joints: buffer::of_optional(py, self.joints.map(Array::from_vec))?,
-            weights: buffer::of_optional(py, have_weights.then_some(weights))?,
+            joints: buffer::of_optional(py, self.joints)?,
+            weights: buffer::of_optional(py, self.weights)?,
             influence_counts: influence_counts.unbind(),
             material_ids: buffer::of_optional(py, self.material_ids.map(Array::from_vec))?,
             others: others.unbind(),
@@ -353,18 +301,10 @@ impl<const N: usize> Numbers<N> {
     }
 }
 
-/// An attribute of a mesh in the pose of the scene.
-fn posed(
-    attribute: &Attribute,
-    pose: Option<&Pose>,
-    view: &MeshView,
-    kind: VectorKind,
-) -> meshmap_scene::Result<Numbers<3>> {
-    let mut numbers = Numbers::of(attribute);
-    if let Some(pose) = pose {
-        pose.apply_to(view, kind, numbers.own())?;
-    }
-    Ok(numbers)
+/// The elements of an attribute with four components, which are shared if they are stored so.
+fn fours(attribute: &Attribute) -> Array<[f32; 4]> {
+    let stored = attribute.array();
+    stored.unwrap_or_else(|| Array::from_vec(attribute.to_f32()))
 }
 
 /// The corners of triangles.
@@ -416,18 +356,6 @@ fn list_of(corners: &Corners) -> Vec<[u32; 3]> {
 fn turn_upward(texcoords: &mut [[f32; 2]]) {
     for [_, v] in texcoords {
         *v = 1.0 - *v;
-    }
-}
-
-fn move_values<const N: usize>(
-    pose: Option<&Pose>,
-    view: &MeshView,
-    kind: VectorKind,
-    values: &mut [[f32; N]],
-) -> meshmap_scene::Result<()> {
-    match pose {
-        Some(pose) => pose.apply_to(view, kind, values),
-        None => Ok(()),
     }
 }
 

@@ -35,7 +35,7 @@ impl SceneSkeleton {
         })
     }
 
-    /// The index of the parent of each joint, which is less than its own; None for roots.
+    /// The index of the parent of each joint; None for roots. In a Second Life mesh, a parent may come after its children.
     #[getter]
     fn parents(&self, py: Python<'_>) -> PyResult<Vec<Option<usize>>> {
         self.look(py, |skeleton| {

@@ -71,7 +71,7 @@ impl Whole {
     }
 
     pub(crate) fn is_from_top(&self) -> bool {
-        self.scene.conventions().v_origin == Some(VOrigin::Top)
+        self.scene.v_origin() == VOrigin::Top
     }
 }
 

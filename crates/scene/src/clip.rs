@@ -150,6 +150,27 @@ impl Clip {
         Ok(self.source.hierarchy.places(&poses))
     }
 
+    /// Like [`sample`](Self::sample), at a time in seconds from the first frame. Rotations between two frames take the shorter way. A clip that
+    /// [repeats](Self::repeats) goes on from its last frame to its first; any other stands still before its first and after its last frame.
+    /// A time that is not finite is 0.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of reading.
+    pub fn sample_at(&self, seconds: f64) -> Result<Vec<[f64; 16]>> {
+        let seconds = if seconds.is_finite() { seconds } else { 0.0 };
+        let Some((from, to, fraction)) = self.anim.frames_at(seconds, self.rate()) else {
+            return self.sample(0);
+        };
+        if fraction == 0.0 {
+            return self.sample(from.saturating_sub(self.anim.first_frame));
+        }
+        let mut poses = vec![Trs::default(); self.joint_count()];
+        let frames = &self.source.frames;
+        frames.interpolate_into(from, to, fraction, &mut poses)?;
+        Ok(self.source.hierarchy.places(&poses))
+    }
+
     /// `true` if poses are stored relative to other parents than the joints have.
     #[must_use]
     pub fn is_rebased(&self) -> bool {

@@ -43,6 +43,14 @@ pub enum Error {
         /// The number of frames.
         count: u32,
     },
+    /// The scene has no shape of this number.
+    #[error("no shape {shape}: the scene has {count}, counted from 0")]
+    NoShape {
+        /// The index that was asked for.
+        shape: usize,
+        /// The number of shapes.
+        count: usize,
+    },
     /// The shape has no snapshot of this number.
     #[error("no snapshot {key}: the shape has {count}, counted from 0")]
     NoKey {

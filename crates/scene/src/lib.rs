@@ -60,6 +60,7 @@
 //     iqm | slmesh | openctm | tmf: what is special in a format
 //     select: the meshes that are asked for
 //     scene: all of it
+//     draw: shapes as programs draw them
 
 #![warn(
     clippy::unwrap_used,
@@ -70,6 +71,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod clip;
+mod draw;
 mod error;
 mod fact;
 mod hierarchy;
@@ -93,6 +95,7 @@ mod unit;
 pub mod vector;
 
 pub use clip::{Clip, Event};
+pub use draw::{DrawOptions, Drawn};
 pub use error::{Error, Result};
 pub use fact::{Fact, FactKind};
 pub use material::{Material, is_image};

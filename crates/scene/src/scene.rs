@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use meshmap::{
-    Axis, Charge, Conventions, Format, MeshFile, MeshView, Meter, Role, Semantic, Winding,
+    Axis, Charge, Conventions, Format, MeshFile, MeshView, Meter, Role, Semantic, VOrigin, Winding,
 };
 
 use crate::clip::Clip;
@@ -248,6 +248,11 @@ impl Scene {
         Ok(())
     }
 
+    /// The budget of the scene.
+    pub(crate) fn meter(&self) -> &Meter<'static> {
+        &self.meter
+    }
+
     /// The format of the file, for reports.
     #[must_use]
     pub fn format(&self) -> Format {
@@ -258,6 +263,12 @@ impl Scene {
     #[must_use]
     pub fn conventions(&self) -> Conventions {
         self.format.conventions()
+    }
+
+    /// The origin of V: of the format or, if it has none, the bottom of the image, as in the programs that usually write it.
+    #[must_use]
+    pub fn v_origin(&self) -> VOrigin {
+        self.conventions().v_origin.unwrap_or(VOrigin::Bottom)
     }
 
     /// The axis that points up: of the options, of the format or, if it has none, of the programs that usually write it.

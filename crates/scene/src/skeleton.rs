@@ -13,7 +13,7 @@ use crate::pose::Pose;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Skeleton {
-    /// The joints; a parent comes before its children.
+    /// The joints, as vertices and animations count them. In a Second Life mesh, a parent may come after its children.
     pub joints: Vec<Joint>,
     /// The matrices that take a vertex in the bind pose into each joint, columns one after another.
     pub inverse_bind: Vec<[f64; 16]>,
@@ -59,6 +59,14 @@ impl Skeleton {
     /// The matrix of each joint at rest in the model's space, columns one after another.
     #[must_use]
     pub fn bind_matrices(&self) -> Vec<[f64; 16]> {
+        if !self.places.is_empty() {
+            return self
+                .places
+                .iter()
+                .map(|place| place.map(f64::from))
+                .collect();
+        }
+        // The joints of an IQM file: a parent comes before its children.
         let mut bind: Vec<[f64; 16]> = Vec::with_capacity(self.joints.len());
         for joint in &self.joints {
             let relative = joint.rest.to_matrix();
@@ -73,7 +81,7 @@ impl Skeleton {
 #[non_exhaustive]
 pub struct Joint {
     pub(crate) name: JointName,
-    /// The index of the parent, which is less than the joint's own; `None` for a root.
+    /// The index of the parent; `None` for a root.
     pub parent: Option<usize>,
     /// The transform at rest, relative to the parent.
     pub rest: Rest,
@@ -135,5 +143,33 @@ impl Rest {
             Self::Trs(trs) => Some(*trs),
             Self::Origin | Self::Matrix(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at_height(height: f32) -> [f32; 16] {
+        let mut matrix = rounded(&IDENTITY);
+        matrix[14] = height;
+        matrix
+    }
+
+    #[test]
+    fn joints_rest_in_their_places_if_a_parent_comes_after_its_child() {
+        let joint = |number, parent, height| Joint {
+            name: JointName::Numbered(number),
+            parent,
+            rest: Rest::of_matrix(at_height(height)),
+        };
+        let skeleton = Skeleton {
+            joints: vec![joint(0, Some(1), 2.0), joint(1, None, 1.0)],
+            inverse_bind: vec![IDENTITY; 2],
+            stands_alone: false,
+            places: vec![at_height(3.0), at_height(1.0)],
+        };
+        let heights = skeleton.bind_matrices().into_iter();
+        assert_eq!(heights.map(|bind| bind[14]).collect::<Vec<_>>(), [3.0, 1.0]);
     }
 }

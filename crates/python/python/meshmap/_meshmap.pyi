@@ -1553,7 +1553,7 @@ class SceneSkeleton:
         """The names of the joints; `joint_3` for a joint of a file that stores no joints."""
     @property
     def parents(self) -> list[int | None]:
-        """The index of the parent of each joint, which is less than its own; None for roots."""
+        """The index of the parent of each joint; None for roots. In a Second Life mesh, a parent may come after its children."""
     @property
     def rest(self) -> NDArray[np.float64]:
         """The transform of each joint at rest relative to its parent: `float64 [joints, 4, 4]`, for column vectors."""

@@ -8,11 +8,12 @@
  *   3. Memory and cancelling
  *   4. Opening files
  *   5. Meshes of any format
- *   6. Every stored array and text
- *   7. CGeo: snapshots of an animation
- *   8. IQM: skeletons and animations
- *   9. Second Life mesh: levels of detail
- *   10. Open handles
+ *   6. Scenes: files as they are drawn
+ *   7. Every stored array and text
+ *   8. CGeo: snapshots of an animation
+ *   9. IQM: skeletons and animations
+ *   10. Second Life mesh: levels of detail
+ *   11. Open handles
  *
  * Rules that hold for every function; each function says only what differs, and what MM_ABSENT means
  *
@@ -623,7 +624,197 @@ MM_API mm_status mm_layout_resolve(mm_layout_attribute *attributes, size_t attri
 MM_API mm_status mm_mesh_write_interleaved(const mm_mesh *mesh, const mm_layout_attribute *attributes, size_t
     attribute_count, size_t stride, void *out, size_t capacity, size_t *bytes);
 
-/* == 6. Every stored array and text =============================================================================== */
+/* == 6. Scenes: files as they are drawn =========================================================================== */
+
+/* For programs that draw files without knowing their formats: shapes as meshes of the section before, with materials, joints
+ * and clips, by the same rules as in the other languages and programs of meshmap. Draw mm_scene_mesh of each shape with
+ * mm_scene_info.upright as the model matrix. */
+
+/** Levels of detail. */
+enum mm_levels MM_ENUM(uint32_t) {
+    MM_LEVELS_FINEST = 0, /**< The finest that the file has. */
+    MM_LEVELS_ALL = 1, /**< All of them. Draw those that are not mm_shape.is_coarser, or one level at a time. */
+    MM_LEVELS_ONE = 2, /**< The level of mm_scene_options.level. */
+};
+MM_ENUM_TYPE(mm_levels, uint32_t)
+
+/** An axis that points up. */
+enum mm_axis MM_ENUM(uint32_t) {
+    MM_AXIS_OF_FILE = 0, /**< The axis of the file's format, or of the programs that usually write it. */
+    MM_AXIS_X = 1, /**< The first coordinate. */
+    MM_AXIS_Y = 2, /**< The second coordinate. */
+    MM_AXIS_Z = 3, /**< The third coordinate. */
+    MM_AXIS_NEGATIVE_X = 4, /**< Against the first coordinate. */
+    MM_AXIS_NEGATIVE_Y = 5, /**< Against the second coordinate. */
+    MM_AXIS_NEGATIVE_Z = 6, /**< Against the third coordinate. */
+};
+MM_ENUM_TYPE(mm_axis, uint32_t)
+
+/** The place of V = 0 in images. */
+enum mm_v_origin MM_ENUM(uint32_t) {
+    /** The first row of pixels, as Vulkan, Metal, Direct3D and glTF have it, and OpenGL if rows are uploaded from the
+     *  top. */
+    MM_V_ORIGIN_TOP = 0,
+    MM_V_ORIGIN_BOTTOM = 1, /**< The last row of pixels. */
+};
+MM_ENUM_TYPE(mm_v_origin, uint32_t)
+
+/** A kind of matrices. */
+enum mm_matrices MM_ENUM(uint32_t) {
+    MM_MATRICES_JOINT = 1, /**< From each joint into the model: where the joints are. */
+    MM_MATRICES_SKIN = 2, /**< From the bind pose into the pose: what vertices are multiplied with, by their weights. */
+};
+MM_ENUM_TYPE(mm_matrices, uint32_t)
+
+/** A file as it is drawn: shapes, materials, a skeleton and its clips. */
+typedef struct mm_scene mm_scene;
+
+/** The parts of a file that a scene has. MM_INIT makes the defaults; an option for another format has no effect. */
+typedef struct mm_scene_options {
+    size_t size; /**< sizeof(mm_scene_options), set by the caller. */
+    /** The address of a mesh, or of a part that contains meshes, such as `high_lod`; NULL for all that viewers draw. */
+    const char *mesh;
+    const mm_file *animations; /**< An IQM file whose animations are added to the ones of the file; NULL for none. */
+    mm_levels levels; /**< The levels of detail of a Second Life mesh. The finest. */
+    uint32_t level; /**< The level of MM_LEVELS_ONE; 0 is the finest that the format has. */
+    mm_axis up; /**< The axis that points up in the file. The axis of the format. */
+    /** The place of V = 0 in images that mm_scene_mesh makes texture coordinates for. The top. */
+    mm_v_origin v_origin;
+    double unit_millimeters; /**< The length of 1 in millimetres; 0 for the unit that the file stores. */
+    /** 1 if the vertices of an IQM file stand in the frame of this scene, and follow no joints; else 0. */
+    uint32_t has_frame;
+    uint32_t frame; /**< That frame, counted over all animations. */
+    /** 1 to leave out meshes that cannot be read, which become remarks; 0 to fail with the error of the first one. */
+    uint32_t skip_unreadable;
+    /** 1 if triangles with two equal corners are not drawn, so that vertices of nothing but these are points; else 0.
+     */
+    uint32_t drop_degenerate;
+} mm_scene_options;
+
+/** The conventions of a scene, and the numbers of its parts. */
+typedef struct mm_scene_info {
+    size_t size; /**< sizeof(mm_scene_info), set by the caller. */
+    /** The matrix that takes positions of the scene into a right-handed space in metres with Y up, column by column:
+     *  the model matrix. A file that does not know its unit keeps its size. */
+    float upright[16];
+    double metres_per_unit; /**< The length of 1 in metres; 0 if the file does not know its unit. */
+    mm_axis up; /**< The axis that points up. */
+    bool knows_up; /**< `true` if the file's format or the options say which axis points up. */
+    bool are_points; /**< `true` if all vertices are points, which are drawn without light: no triangle is drawn. */
+    /** `true` if the format does not define which side of a triangle is its front, so that both have to be drawn. */
+    bool is_double_sided;
+    size_t shape_count; /**< The number of shapes. */
+    size_t joint_count; /**< The number of joints; 0 without a skeleton. */
+    size_t clip_count; /**< The number of clips. */
+    size_t remark_count; /**< The number of remarks: parts that cannot be used as they are stored, one text each. */
+} mm_scene_info;
+
+/** Something that is drawn: a mesh, a face of a level of detail, or one object through time. */
+typedef struct mm_shape {
+    size_t size; /**< sizeof(mm_shape), set by the caller. */
+    const char *name; /**< The name; empty if the file stores none. */
+    const char *address; /**< The address of the mesh, or of the first snapshot. */
+    /** The number of keys: the snapshots of an object through time; 1 for a shape that stands still. */
+    size_t key_count;
+    double seconds_per_key; /**< The seconds from one key to the next; 0 if the file stores none. */
+    int64_t level; /**< The level of detail, 0 the finest; -1 if the shape is not one. */
+    int64_t object; /**< The number of the object that the shape is a level of detail of; -1 for others. */
+    /** `true` for a level of detail that is drawn in place of a finer one of the scene, and not with it. */
+    bool is_coarser;
+    bool has_keys; /**< `true` for an object through time, which may have only one key. */
+} mm_shape;
+
+/** The surface of triangles. Where several are there, the image, the colours of vertices and `color` are multiplied. */
+typedef struct mm_material {
+    size_t size; /**< sizeof(mm_material), set by the caller. */
+    const char *name; /**< The name; empty if the file stores none. */
+    /** The name of the image of the first texture coordinates, as the file stores it; empty without one. mm_image_path
+     *  has the paths at which it may be. */
+    const char *image;
+    /** The base colour as linear light: red, green, blue and alpha. White for a shape with colours of vertices, else a
+     *  colour by which materials differ. Draw in white if the image is used. */
+    float color[4];
+} mm_material;
+
+/** A joint of a scene, at rest. */
+typedef struct mm_scene_joint {
+    size_t size; /**< sizeof(mm_scene_joint), set by the caller. */
+    const char *name; /**< The name; `joint_3` for a joint of a file that stores no joints. */
+    int64_t parent; /**< The index of the parent, less than the joint's own; -1 for a root. */
+    float rest[16]; /**< The transform at rest, relative to the parent, column by column. */
+    float inverse_bind[16]; /**< The matrix that takes a vertex in the bind pose into the joint, column by column. */
+} mm_scene_joint;
+
+/** An animation of the joints of a scene. */
+typedef struct mm_clip {
+    size_t size; /**< sizeof(mm_clip), set by the caller. */
+    const char *name; /**< The name. */
+    size_t frame_count; /**< The number of frames. */
+    double seconds; /**< The time until the animation ends, or begins again, in seconds. */
+    float rate; /**< Frames per second: as stored, or 24 if the file stores none that can be used. */
+    bool is_rate_stored; /**< `true` if the file stores the rate. */
+    bool repeats; /**< `true` if the first frame follows the last one. */
+    size_t event_count; /**< The number of events. */
+} mm_clip;
+
+/** Something that happens at a time of a clip, such as a footstep. */
+typedef struct mm_event {
+    size_t size; /**< sizeof(mm_event), set by the caller. */
+    float seconds; /**< The time in seconds from the first frame. */
+    uint32_t code; /**< The number of what happens, which a game defines. */
+    const char *data; /**< The data of what happens. */
+} mm_event;
+
+/** Makes the scene of a file. Reads headers, tables and the indices of meshes; mm_scene_mesh decodes a shape. */
+MM_API mm_status mm_scene_new(const mm_file *file, const mm_scene_options *options, mm_scene **out);
+
+/** Frees a scene and its texts. Meshes of it stay valid. */
+MM_API mm_status mm_scene_free(mm_scene *scene);
+
+/** The conventions of a scene, and the numbers of its parts. */
+MM_API mm_status mm_scene_get_info(const mm_scene *scene, mm_scene_info *out);
+
+/** A remark about a scene: one line for people about a part that cannot be used as it is stored. */
+MM_API mm_status mm_scene_remark(const mm_scene *scene, size_t index, const char **out);
+
+/** A shape of a scene. */
+MM_API mm_status mm_scene_get_shape(const mm_scene *scene, size_t index, mm_shape *out);
+
+/** The material of triangles of a shape. `material_id` is mm_group.material of these triangles if their mesh has
+ *  material IDs, else -1. */
+MM_API mm_status mm_scene_get_material(const mm_scene *scene, size_t shape, int64_t material_id, mm_material *out);
+
+/** Decodes a shape at a key, to be drawn: vertices in the pose of the scene, in the axes and the unit of the file;
+ *  triangles counter-clockwise around the front; V from the origin of mm_scene_options; colours as linear light, 4
+ *  floats; four joints (uint16_t) and weights (float, the sum is 1) of a vertex. A vertex that no joint moves has the
+ *  joint joint_count, which mm_scene_pose has as well. Colours with numbers outside of 0 to 1 are other data, with
+ *  MM_SEMANTIC_CUSTOM. All attributes are in memory then. MM_ERROR_OUT_OF_RANGE if the shape or the key does not exist.
+ */
+MM_API mm_status mm_scene_mesh(const mm_scene *scene, size_t shape, size_t key, mm_mesh **out);
+
+/** A path at which the image of a material may be, relative to the folder of the file: 0 is the best. Names are written
+ *  on other computers, and by strangers: the paths stay below the folder. MM_ABSENT if there are no further ones.
+ *  `length` does not count the byte 0 at the end. */
+MM_API mm_status mm_image_path(const char *image, size_t index, char *out, size_t capacity, size_t *length);
+
+/** A joint of a scene. */
+MM_API mm_status mm_scene_get_joint(const mm_scene *scene, size_t index, mm_scene_joint *out);
+
+/** A clip of a scene. */
+MM_API mm_status mm_scene_get_clip(const mm_scene *scene, size_t index, mm_clip *out);
+
+/** An event of a clip, in the order of the file. */
+MM_API mm_status mm_scene_get_event(const mm_scene *scene, size_t clip, size_t index, mm_event *out);
+
+/** The matrices of joints at a time of a clip in seconds: joint_count + 1 matrices of 16 floats, column by column. The
+ *  last one is the identity, for vertices that no joint moves. `clip` SIZE_MAX is the pose at rest. A clip that repeats
+ *  goes on from its last frame to its first; any other stands still before its first and after its last frame.
+ *  Rotations between frames take the shorter way. The matrices are right also if poses are stored relative to other
+ *  parents than the joints. MM_ABSENT if the scene has no joints. */
+MM_API mm_status mm_scene_pose(const mm_scene *scene, size_t clip, double seconds, mm_matrices kind, float *out, size_t
+    stride, size_t capacity, size_t *count);
+
+/* == 7. Every stored array and text =============================================================================== */
 
 /* The arrays and texts of a file as stored, by address: mm_array exposes an array, mm_read_into reads it into a
  * buffer. Addresses that are made for each call take no memory: "snapshots[%zu].positions" on the stack. */
@@ -661,7 +852,7 @@ MM_API mm_status mm_array(const mm_file *file, const char *address, mm_scratch *
 MM_API mm_status mm_read_into(const mm_file *file, const char *address, mm_scalar scalar, uint32_t components,
     mm_scratch *scratch, void *out, size_t stride, size_t capacity, size_t *count);
 
-/* == 7. CGeo: snapshots of an animation =========================================================================== */
+/* == 8. CGeo: snapshots of an animation =========================================================================== */
 
 /* A file contains snapshots with their own vertices; most of them have the triangles of the first. mm_read_into reads
  * an array of one, mm_snapshot_read several parts of one, and mm_cache_* shares decoded snapshots between threads.
@@ -951,7 +1142,7 @@ MM_API mm_status mm_vertex_writer_write(mm_vertex_writer *writer, const mm_file 
 MM_API mm_status mm_vertex_writer_write_at(mm_vertex_writer *writer, const mm_file *file, const mm_timing *timing,
     double seconds, mm_wrap wrap, void *out, size_t capacity, size_t *bytes, mm_topology *topology);
 
-/* == 8. IQM: skeletons and animations ============================================================================= */
+/* == 9. IQM: skeletons and animations ============================================================================= */
 
 /* Skinning matrices at a time of an animation. */
 
@@ -1029,7 +1220,7 @@ MM_API mm_status mm_rig_pose(const mm_rig *rig, uint32_t frame, mm_scratch *scra
 MM_API mm_status mm_rig_skinning_at(const mm_rig *rig, size_t anim, double seconds, float default_rate, mm_scratch
     *scratch, float *out, size_t stride, size_t capacity, size_t *count);
 
-/* == 9. Second Life mesh: levels of detail ======================================================================== */
+/* == 10. Second Life mesh: levels of detail ======================================================================= */
 
 /* Each level is stored in a separate block. */
 
@@ -1046,7 +1237,7 @@ MM_API mm_status mm_slmesh_best_lod(const mm_file *file, const char *wanted, con
 MM_API mm_status mm_slmesh_lod_range(const mm_file *file, const char *name, uint64_t *begin, uint64_t *end, uint64_t
     *triangle_estimate);
 
-/* == 10. Open handles ============================================================================================= */
+/* == 11. Open handles ============================================================================================= */
 
 /* For tests of programs that use this library. */
 

@@ -600,6 +600,53 @@ public:
     }
 };
 
+/** The paths at which an image may be, relative to the folder of the file that names it; the best first. */
+inline Returns<std::vector<std::string>> image_paths(const char *image) {
+    std::vector<std::string> paths;
+    for (;;) {
+        std::size_t length = 0;
+        const mm_status status = mm_image_path(image, paths.size(), nullptr, 0, &length);
+        if (status == MM_ABSENT) {
+            return paths;
+        }
+        MESHMAP_TRY(status);
+        std::string path(length, '\0');
+        // The byte 0 goes where the string has its own.
+        MESHMAP_TRY(mm_image_path(image, paths.size(), path.data(), length + 1, &length));
+        paths.push_back(std::move(path));
+    }
+}
+
+/** A matrix of 4 x 4 numbers, column by column. */
+using Matrix4 = std::array<float, 16>;
+
+/** A file as it is drawn: shapes, materials, joints and clips. Its texts are valid as long as the scene. */
+class Scene : public detail::Handle<mm_scene, mm_scene_free> {
+public:
+    using Handle::Handle;
+    static Returns<Scene> of(const File &file, const mm_scene_options *options = nullptr) {
+        return call<Scene>(mm_scene_new, file, options);
+    }
+    Returns<mm_scene_info> info() const { return call<mm_scene_info>(mm_scene_get_info, *this); }
+    Returns<const char *> remark(std::size_t index) const { return call<const char *>(mm_scene_remark, *this, index); }
+    Returns<mm_shape> shape(std::size_t index) const { return call<mm_shape>(mm_scene_get_shape, *this, index); }
+    /** `material_id` is the ID of triangles, if their mesh has such. */
+    Returns<mm_material> material(std::size_t shape, std::int64_t material_id = -1) const {
+        return call<mm_material>(mm_scene_get_material, *this, shape, material_id);
+    }
+    /** A shape at a key, to be drawn. */
+    Returns<Mesh> mesh(std::size_t shape, std::size_t key = 0) const { return call<Mesh>(mm_scene_mesh, *this, shape, key); }
+    Returns<mm_scene_joint> joint(std::size_t index) const { return call<mm_scene_joint>(mm_scene_get_joint, *this, index); }
+    Returns<mm_clip> clip(std::size_t index) const { return call<mm_clip>(mm_scene_get_clip, *this, index); }
+    Returns<mm_event> event(std::size_t clip, std::size_t index) const {
+        return call<mm_event>(mm_scene_get_event, *this, clip, index);
+    }
+    /** A matrix for each joint, and the identity. `clip` SIZE_MAX is the pose at rest. */
+    Returns<std::vector<Matrix4>> pose(std::size_t clip, double seconds, mm_matrices kind = MM_MATRICES_SKIN) const {
+        return list<Matrix4>(mm_scene_pose, *this, clip, seconds, kind);
+    }
+};
+
 /** A decoded snapshot of a CGeo file, in memory that is used again. */
 class Snapshot : public detail::Handle<mm_snapshot, mm_snapshot_free> {
 public:

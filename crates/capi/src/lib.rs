@@ -18,7 +18,8 @@
 //     cancel scratch file: flags, memory that is used again, and files
 //     snapshot_array list findings: one array of a snapshot, and lists
 //     arrays mesh iqm slmesh: stored arrays, meshes of any format, and what single formats add
-//     vertices: the attributes of meshes
+//     vertices scene: the attributes of meshes; files as they are drawn
+//     shape pose: the shapes of scenes; joints and clips
 //     cgeo_dialect cgeo: snapshots
 //     snapshot: places for snapshots
 //     cache: the cache of snapshots
@@ -65,9 +66,12 @@ mod mesh;
 mod motion;
 mod options;
 mod pin;
+mod pose;
 mod reader;
 mod scalar;
+mod scene;
 mod scratch;
+mod shape;
 mod slmesh;
 mod snapshot;
 mod snapshot_array;
@@ -91,9 +95,12 @@ pub use list::*;
 pub use mesh::*;
 pub use motion::*;
 pub use options::*;
+pub use pose::*;
 pub use reader::*;
 pub use scalar::*;
+pub use scene::*;
 pub use scratch::*;
+pub use shape::*;
 pub use slmesh::*;
 pub use snapshot::*;
 pub use vertices::*;

@@ -106,7 +106,7 @@ impl Kind for Mesh {
 }
 
 impl Mesh {
-    fn new(view: MeshView) -> Self {
+    pub(crate) fn new(view: MeshView) -> Self {
         let attribute = |semantic: &Semantic| match semantic {
             Semantic::Custom(name) => c_string(name),
             other => c_string(&other.to_string()),

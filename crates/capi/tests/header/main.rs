@@ -69,7 +69,7 @@ fn every_function_says_what_it_does_in_lines_that_are_not_too_long() {
         .collect();
     assert!(long.is_empty(), "{long:#?}");
     assert!(
-        header.lines().count() <= 1_300,
+        header.lines().count() <= 1_400,
         "{}",
         header.lines().count()
     );
@@ -249,7 +249,7 @@ fn the_header_for_cpp_closes_every_handle_calls_back_and_has_all_of_an_error() {
     };
     let missing: Vec<String> = names.filter(|name| !is_used(name)).collect();
     assert!(missing.is_empty(), "meshmap.hpp lacks {missing:?}");
-    assert!(cpp.lines().count() <= 720, "{}", cpp.lines().count());
+    assert!(cpp.lines().count() <= 800, "{}", cpp.lines().count());
 
     let structs = structs(&header);
     let (_, fields) = structs

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::read;
 
 /// A section: title, what a reader should know first, and the files of `src`, in the order of the header.
-const SECTIONS: [(&str, &str, &[&str]); 9] = [
+const SECTIONS: [(&str, &str, &[&str]); 10] = [
     (
         "Status and errors",
         "Every function that may fail returns an mm_status. mm_last_error returns the details of the last failure of the
@@ -29,6 +29,13 @@ thread: text, format, address, bytes, expected and found value.",
         "mm_meshes lists the meshes of a file; skip meshes that are not drawn by default. mm_mesh_at reads one, as one vertex
 buffer and one index buffer.",
         &["scalar.rs", "view.rs", "list.rs", "findings.rs", "mesh.rs", "vertices.rs"],
+    ),
+    (
+        "Scenes: files as they are drawn",
+        "For programs that draw files without knowing their formats: shapes as meshes of the section before, with materials, joints
+and clips, by the same rules as in the other languages and programs of meshmap. Draw mm_scene_mesh of each shape with
+mm_scene_info.upright as the model matrix.",
+        &["scene.rs", "shape.rs", "pose.rs"],
     ),
     (
         "Every stored array and text",

@@ -626,14 +626,20 @@ MM_API mm_status mm_mesh_write_interleaved(const mm_mesh *mesh, const mm_layout_
 
 /* == 6. Scenes: files as they are drawn =========================================================================== */
 
-/* For programs that draw files without knowing their formats: shapes as meshes of the section before, with materials, joints
- * and clips, by the same rules as in the other languages and programs of meshmap. Draw mm_scene_mesh of each shape with
- * mm_scene_info.upright as the model matrix. */
+/* For programs that draw files without knowing their formats, by the same rules as all programs of meshmap. Nothing
+ * of the sections after this one is needed. mm_open, mm_scene_new, mm_scene_get_info; then for each shape
+ *   mm_scene_get_shape, mm_scene_key_at    skip mm_shape.is_coarser; the key of an object through time
+ *   mm_scene_mesh, mm_mesh_by_material     decode it, and put the triangles of each material together
+ *   mm_mesh_write_interleaved              vertices: bind pose, linear colours, four joints and weights
+ *   mm_mesh_write_indices, mm_mesh_groups  indices, and a group of triangles for each material
+ *   mm_scene_get_material, mm_image_path   its image or colour
+ * With clips, mm_scene_pose has the matrices for skinning in the shader. mm_scene_info.upright is the model matrix. */
 
 /** Levels of detail. */
 enum mm_levels MM_ENUM(uint32_t) {
     MM_LEVELS_FINEST = 0, /**< The finest that the file has. */
-    MM_LEVELS_ALL = 1, /**< All of them. Draw those that are not mm_shape.is_coarser, or one level at a time. */
+    /** All of them, of which one is drawn at a time: mm_shape.is_coarser is `false` for the finest. */
+    MM_LEVELS_ALL = 1,
     MM_LEVELS_ONE = 2, /**< The level of mm_scene_options.level. */
 };
 MM_ENUM_TYPE(mm_levels, uint32_t)
@@ -681,13 +687,13 @@ typedef struct mm_scene_options {
     /** The place of V = 0 in images that mm_scene_mesh makes texture coordinates for. The top. */
     mm_v_origin v_origin;
     double unit_millimeters; /**< The length of 1 in millimetres; 0 for the unit that the file stores. */
-    /** 1 if the vertices of an IQM file stand in the frame of this scene, and follow no joints; else 0. */
+    /** 1 if the vertices of an IQM file stand in a frame, where they have no joints and weights; 0 if they are in the
+     *  bind pose. */
     uint32_t has_frame;
     uint32_t frame; /**< That frame, counted over all animations. */
     /** 1 to leave out meshes that cannot be read, which become remarks; 0 to fail with the error of the first one. */
     uint32_t skip_unreadable;
-    /** 1 if triangles with two equal corners are not drawn, so that vertices of nothing but these are points; else 0.
-     */
+    /** 1 to draw no triangles with two equal corners: a file of nothing but these becomes points; else 0. */
     uint32_t drop_degenerate;
 } mm_scene_options;
 
@@ -695,13 +701,17 @@ typedef struct mm_scene_options {
 typedef struct mm_scene_info {
     size_t size; /**< sizeof(mm_scene_info), set by the caller. */
     /** The matrix that takes positions of the scene into a right-handed space in metres with Y up, column by column:
-     *  the model matrix. A file that does not know its unit keeps its size. */
+     *  the model matrix, a rotation and one scale. A file that does not know its unit keeps its size. No format says
+     *  which way is the front. */
     float upright[16];
     double metres_per_unit; /**< The length of 1 in metres; 0 if the file does not know its unit. */
     mm_axis up; /**< The axis that points up. */
     bool knows_up; /**< `true` if the file's format or the options say which axis points up. */
-    bool are_points; /**< `true` if all vertices are points, which are drawn without light: no triangle is drawn. */
-    /** `true` if the format does not define which side of a triangle is its front, so that both have to be drawn. */
+    /** `true` if all vertices are points, which are drawn without light, in the colours of vertices: no triangle is
+     *  drawn. */
+    bool are_points;
+    /** `true` if the format does not define which side of a triangle is its front: draw both. `false` if back sides may
+     *  be culled. */
     bool is_double_sided;
     size_t shape_count; /**< The number of shapes. */
     size_t joint_count; /**< The number of joints; 0 without a skeleton. */
@@ -716,7 +726,9 @@ typedef struct mm_shape {
     const char *address; /**< The address of the mesh, or of the first snapshot. */
     /** The number of keys: the snapshots of an object through time; 1 for a shape that stands still. */
     size_t key_count;
-    double seconds_per_key; /**< The seconds from one key to the next; 0 if the file stores none. */
+    /** The seconds from one key to the next: as stored, or 1/24 if the file stores none that can be used.
+     *  mm_scene_key_at finds the keys at a time. */
+    double seconds_per_key;
     int64_t level; /**< The level of detail, 0 the finest; -1 if the shape is not one. */
     int64_t object; /**< The number of the object that the shape is a level of detail of; -1 for others. */
     /** `true` for a level of detail that is drawn in place of a finer one of the scene, and not with it. */
@@ -724,24 +736,26 @@ typedef struct mm_shape {
     bool has_keys; /**< `true` for an object through time, which may have only one key. */
 } mm_shape;
 
-/** The surface of triangles. Where several are there, the image, the colours of vertices and `color` are multiplied. */
+/** The surface of triangles. Their colour is the image, if it is found, or else `color`, multiplied by the colours of
+ *  vertices. Pixels of images are sRGB, and repeat. Files do not say how alpha is meant. */
 typedef struct mm_material {
     size_t size; /**< sizeof(mm_material), set by the caller. */
     const char *name; /**< The name; empty if the file stores none. */
-    /** The name of the image of the first texture coordinates, as the file stores it; empty without one. mm_image_path
-     *  has the paths at which it may be. */
+    /** The name of the image of the first texture coordinates, as the file stores it; empty without one. Many names,
+     *  such as `skin`, are of no image: mm_image_path has the paths at which there may be one. */
     const char *image;
-    /** The base colour as linear light: red, green, blue and alpha. White for a shape with colours of vertices, else a
-     *  colour by which materials differ. Draw in white if the image is used. */
+    /** The colour without an image, as linear light: red, green, blue and alpha. No format stores it: white for a shape
+     *  with colours of vertices, else a colour of a palette, by which materials differ. */
     float color[4];
 } mm_material;
 
-/** A joint of a scene, at rest. */
+/** A joint of a scene, in the bind pose. */
 typedef struct mm_scene_joint {
     size_t size; /**< sizeof(mm_scene_joint), set by the caller. */
     const char *name; /**< The name; `joint_3` for a joint of a file that stores no joints. */
-    int64_t parent; /**< The index of the parent, less than the joint's own; -1 for a root. */
-    float rest[16]; /**< The transform at rest, relative to the parent, column by column. */
+    /** The index of the parent; -1 for a root. In a Second Life mesh, a parent may come after its children. */
+    int64_t parent;
+    float rest[16]; /**< The transform in the bind pose, relative to the parent, column by column. */
     float inverse_bind[16]; /**< The matrix that takes a vertex in the bind pose into the joint, column by column. */
 } mm_scene_joint;
 
@@ -780,21 +794,31 @@ MM_API mm_status mm_scene_remark(const mm_scene *scene, size_t index, const char
 /** A shape of a scene. */
 MM_API mm_status mm_scene_get_shape(const mm_scene *scene, size_t index, mm_shape *out);
 
-/** The material of triangles of a shape. `material_id` is mm_group.material of these triangles if their mesh has
- *  material IDs, else -1. */
-MM_API mm_status mm_scene_get_material(const mm_scene *scene, size_t shape, int64_t material_id, mm_material *out);
+/** The material of triangles of a shape. `material_id` is mm_group.material of these triangles. */
+MM_API mm_status mm_scene_get_material(const mm_scene *scene, size_t shape, uint32_t material_id, mm_material *out);
 
-/** Decodes a shape at a key, to be drawn: vertices in the pose of the scene, in the axes and the unit of the file;
- *  triangles counter-clockwise around the front; V from the origin of mm_scene_options; colours as linear light, 4
- *  floats; four joints (uint16_t) and weights (float, the sum is 1) of a vertex. A vertex that no joint moves has the
- *  joint joint_count, which mm_scene_pose has as well. Colours with numbers outside of 0 to 1 are other data, with
- *  MM_SEMANTIC_CUSTOM. All attributes are in memory then. MM_ERROR_OUT_OF_RANGE if the shape or the key does not exist.
- */
+/** The keys before and after a time of a shape in seconds from its first key, and the fraction between them. Before the
+ *  first key and after the last one, a shape stands still. Keys with equal indices have the same vertices, between
+ *  which positions may be interpolated; others are drawn one after the other. Each place may be NULL. */
+MM_API mm_status mm_scene_key_at(const mm_scene *scene, size_t shape, double seconds, size_t *from, size_t *to, float
+    *fraction);
+
+/** Decodes a shape at a key, to be drawn: a mesh whose vertices are in the bind pose (or in mm_scene_options.frame), in
+ *  the axes and the unit of the file; whose triangles run counter-clockwise around the front; and with these
+ *  attributes, as far as the file has them, which mm_mesh_read_attribute or mm_mesh_write_interleaved convert as
+ *  needed:
+ *  MM_SEMANTIC_POSITION always; NORMAL as stored, also of length 0; TANGENT; TEXCOORD sets, whose V begins where
+ *  mm_scene_options.v_origin says; COLOR sets, linear light, 4 floats, while numbers outside of 0 to 1 are other data
+ *  and get MM_SEMANTIC_CUSTOM; JOINTS, 4 uint16_t, and WEIGHTS, 4 floats whose sum is 1, of set 0. A vertex that no
+ *  joint moves has the joint joint_count, for which mm_scene_pose has a matrix.
+ *  mm_mesh_by_material puts the triangles of one material together. MM_ERROR_OUT_OF_RANGE if the shape or the key does
+ *  not exist. */
 MM_API mm_status mm_scene_mesh(const mm_scene *scene, size_t shape, size_t key, mm_mesh **out);
 
-/** A path at which the image of a material may be, relative to the folder of the file: 0 is the best. Names are written
- *  on other computers, and by strangers: the paths stay below the folder. MM_ABSENT if there are no further ones.
- *  `length` does not count the byte 0 at the end. */
+/** A path at which the image of a material may be, with `/`, relative to the folder of the file. Try index 0, 1 and so
+ *  on until a file is there, or the status is MM_ABSENT: the name itself comes first, then the same name with the
+ *  endings png, jpg, jpeg, tga, webp, dds, bmp, and without folders. Names are written on other computers, and by
+ *  strangers: the paths stay below the folder. `length` does not count the byte 0 at the end. */
 MM_API mm_status mm_image_path(const char *image, size_t index, char *out, size_t capacity, size_t *length);
 
 /** A joint of a scene. */
@@ -806,11 +830,12 @@ MM_API mm_status mm_scene_get_clip(const mm_scene *scene, size_t index, mm_clip 
 /** An event of a clip, in the order of the file. */
 MM_API mm_status mm_scene_get_event(const mm_scene *scene, size_t clip, size_t index, mm_event *out);
 
-/** The matrices of joints at a time of a clip in seconds: joint_count + 1 matrices of 16 floats, column by column. The
- *  last one is the identity, for vertices that no joint moves. `clip` SIZE_MAX is the pose at rest. A clip that repeats
- *  goes on from its last frame to its first; any other stands still before its first and after its last frame.
- *  Rotations between frames take the shorter way. The matrices are right also if poses are stored relative to other
- *  parents than the joints. MM_ABSENT if the scene has no joints. */
+/** The matrices of joints at a time of a clip in seconds: joint_count + 1 matrices of 16 floats, column by column;
+ *  `capacity` and `count` are matrices. The last one is the identity, for vertices that no joint moves. A vertex moves
+ *  to the sum of weight * matrix[joint] * position over its four joints, with MM_MATRICES_SKIN. `clip` SIZE_MAX is the
+ *  bind pose, in which nothing moves. A clip that repeats goes on from its last frame to its first; any other stands
+ *  still before its first and after its last frame. Rotations between frames take the shorter way. The matrices are
+ *  right also if poses are stored relative to other parents than the joints. MM_ABSENT if the scene has no joints. */
 MM_API mm_status mm_scene_pose(const mm_scene *scene, size_t clip, double seconds, mm_matrices kind, float *out, size_t
     stride, size_t capacity, size_t *count);
 

@@ -630,8 +630,8 @@ public:
     Returns<mm_scene_info> info() const { return call<mm_scene_info>(mm_scene_get_info, *this); }
     Returns<const char *> remark(std::size_t index) const { return call<const char *>(mm_scene_remark, *this, index); }
     Returns<mm_shape> shape(std::size_t index) const { return call<mm_shape>(mm_scene_get_shape, *this, index); }
-    /** `material_id` is the ID of triangles, if their mesh has such. */
-    Returns<mm_material> material(std::size_t shape, std::int64_t material_id = -1) const {
+    /** `material_id` is mm_group.material of triangles. */
+    Returns<mm_material> material(std::size_t shape, std::uint32_t material_id) const {
         return call<mm_material>(mm_scene_get_material, *this, shape, material_id);
     }
     /** A shape at a key, to be drawn. */
@@ -641,7 +641,7 @@ public:
     Returns<mm_event> event(std::size_t clip, std::size_t index) const {
         return call<mm_event>(mm_scene_get_event, *this, clip, index);
     }
-    /** A matrix for each joint, and the identity. `clip` SIZE_MAX is the pose at rest. */
+    /** A matrix for each joint, and the identity. `clip` SIZE_MAX is the bind pose. */
     Returns<std::vector<Matrix4>> pose(std::size_t clip, double seconds, mm_matrices kind = MM_MATRICES_SKIN) const {
         return list<Matrix4>(mm_scene_pose, *this, clip, seconds, kind);
     }

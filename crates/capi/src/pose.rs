@@ -11,7 +11,7 @@ use crate::list::no_such;
 use crate::memory::{First, Places, put_sized};
 use crate::scene::{Drawing, mm_scene};
 
-/// A joint of a scene, at rest.
+/// A joint of a scene, in the bind pose.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mm_scene_joint {
@@ -21,7 +21,7 @@ pub struct mm_scene_joint {
     pub name: *const c_char,
     /// The index of the parent; -1 for a root. In a Second Life mesh, a parent may come after its children.
     pub parent: i64,
-    /// The transform at rest, relative to the parent, column by column.
+    /// The transform in the bind pose, relative to the parent, column by column.
     pub rest: [f32; 16],
     /// The matrix that takes a vertex in the bind pose into the joint, column by column.
     pub inverse_bind: [f32; 16],
@@ -168,10 +168,11 @@ pub unsafe extern "C" fn mm_scene_get_event(
     })
 }
 
-/// The matrices of joints at a time of a clip in seconds: joint_count + 1 matrices of 16 floats, column by column. The last one is the
-/// identity, for vertices that no joint moves. `clip` SIZE_MAX is the pose at rest. A clip that repeats goes on from its last frame to its
-/// first; any other stands still before its first and after its last frame. Rotations between frames take the shorter way. The matrices
-/// are right also if poses are stored relative to other parents than the joints. MM_ABSENT if the scene has no joints.
+/// The matrices of joints at a time of a clip in seconds: joint_count + 1 matrices of 16 floats, column by column; `capacity` and `count` are
+/// matrices. The last one is the identity, for vertices that no joint moves. A vertex moves to the sum of weight * matrix[joint] * position over
+/// its four joints, with MM_MATRICES_SKIN. `clip` SIZE_MAX is the bind pose, in which nothing moves. A clip that repeats goes on from its last
+/// frame to its first; any other stands still before its first and after its last frame. Rotations between frames take the shorter way. The
+/// matrices are right also if poses are stored relative to other parents than the joints. MM_ABSENT if the scene has no joints.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_scene_pose(
     scene: *const mm_scene,

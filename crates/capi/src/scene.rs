@@ -26,7 +26,7 @@ pub struct mm_scene {
 pub type mm_levels = u32;
 /// The finest that the file has.
 pub const MM_LEVELS_FINEST: mm_levels = 0;
-/// All of them. Draw those that are not mm_shape.is_coarser, or one level at a time.
+/// All of them, of which one is drawn at a time: mm_shape.is_coarser is `false` for the finest.
 pub const MM_LEVELS_ALL: mm_levels = 1;
 /// The level of mm_scene_options.level.
 pub const MM_LEVELS_ONE: mm_levels = 2;
@@ -89,13 +89,13 @@ pub struct mm_scene_options {
     pub v_origin: mm_v_origin,
     /// The length of 1 in millimetres; 0 for the unit that the file stores.
     pub unit_millimeters: f64,
-    /// 1 if the vertices of an IQM file stand in the frame of this scene, and follow no joints; else 0.
+    /// 1 if the vertices of an IQM file stand in a frame, where they have no joints and weights; 0 if they are in the bind pose.
     pub has_frame: u32,
     /// That frame, counted over all animations.
     pub frame: u32,
     /// 1 to leave out meshes that cannot be read, which become remarks; 0 to fail with the error of the first one.
     pub skip_unreadable: u32,
-    /// 1 if triangles with two equal corners are not drawn, so that vertices of nothing but these are points; else 0.
+    /// 1 to draw no triangles with two equal corners: a file of nothing but these becomes points; else 0.
     pub drop_degenerate: u32,
 }
 
@@ -123,8 +123,8 @@ const DEFAULTS: mm_scene_options = mm_scene_options {
 pub struct mm_scene_info {
     /// sizeof(mm_scene_info), set by the caller.
     pub size: usize,
-    /// The matrix that takes positions of the scene into a right-handed space in metres with Y up, column by column: the model matrix.
-    /// A file that does not know its unit keeps its size.
+    /// The matrix that takes positions of the scene into a right-handed space in metres with Y up, column by column: the model matrix, a
+    /// rotation and one scale. A file that does not know its unit keeps its size. No format says which way is the front.
     pub upright: [f32; 16],
     /// The length of 1 in metres; 0 if the file does not know its unit.
     pub metres_per_unit: f64,
@@ -132,9 +132,9 @@ pub struct mm_scene_info {
     pub up: mm_axis,
     /// `true` if the file's format or the options say which axis points up.
     pub knows_up: bool,
-    /// `true` if all vertices are points, which are drawn without light: no triangle is drawn.
+    /// `true` if all vertices are points, which are drawn without light, in the colours of vertices: no triangle is drawn.
     pub are_points: bool,
-    /// `true` if the format does not define which side of a triangle is its front, so that both have to be drawn.
+    /// `true` if the format does not define which side of a triangle is its front: draw both. `false` if back sides may be culled.
     pub is_double_sided: bool,
     /// The number of shapes.
     pub shape_count: usize,

@@ -7,7 +7,7 @@ use meshmap::{Role, Semantic, colors_to_linear, texture_paths};
 
 use crate::fail::{Fail, guard, mm_status};
 use crate::handle;
-use crate::memory::{First, put_sized, put_text, text};
+use crate::memory::{First, put_if_any, put_sized, put_text, text};
 use crate::mesh::{Mesh, mm_mesh};
 use crate::scene::{Drawing, mm_scene};
 
@@ -23,7 +23,8 @@ pub struct mm_shape {
     pub address: *const c_char,
     /// The number of keys: the snapshots of an object through time; 1 for a shape that stands still.
     pub key_count: usize,
-    /// The seconds from one key to the next; 0 if the file stores none.
+    /// The seconds from one key to the next: as stored, or 1/24 if the file stores none that can be used. mm_scene_key_at finds the keys at
+    /// a time.
     pub seconds_per_key: f64,
     /// The level of detail, 0 the finest; -1 if the shape is not one.
     pub level: i64,
@@ -38,7 +39,8 @@ pub struct mm_shape {
 // SAFETY: `repr(C)`, begins with its size, and is never read.
 unsafe impl First for mm_shape {}
 
-/// The surface of triangles. Where several are there, the image, the colours of vertices and `color` are multiplied.
+/// The surface of triangles. Their colour is the image, if it is found, or else `color`, multiplied by the colours of vertices. Pixels of
+/// images are sRGB, and repeat. Files do not say how alpha is meant.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mm_material {
@@ -46,11 +48,11 @@ pub struct mm_material {
     pub size: usize,
     /// The name; empty if the file stores none.
     pub name: *const c_char,
-    /// The name of the image of the first texture coordinates, as the file stores it; empty without one. mm_image_path has the paths at
-    /// which it may be.
+    /// The name of the image of the first texture coordinates, as the file stores it; empty without one. Many names, such as `skin`, are of
+    /// no image: mm_image_path has the paths at which there may be one.
     pub image: *const c_char,
-    /// The base colour as linear light: red, green, blue and alpha. White for a shape with colours of vertices, else a colour by which
-    /// materials differ. Draw in white if the image is used.
+    /// The colour without an image, as linear light: red, green, blue and alpha. No format stores it: white for a shape with colours of
+    /// vertices, else a colour of a palette, by which materials differ.
     pub color: [f32; 4],
 }
 
@@ -77,7 +79,7 @@ pub unsafe extern "C" fn mm_scene_get_shape(
             name: drawing.text(shape.name())?,
             address: drawing.text(&shape.address().to_string())?,
             key_count: shape.key_count(),
-            seconds_per_key: shape.stored_step().unwrap_or(0.0),
+            seconds_per_key: shape.step(),
             level,
             object: object.transpose().unwrap_or_default().unwrap_or(-1),
             is_coarser: shape.is_coarser(),
@@ -88,12 +90,12 @@ pub unsafe extern "C" fn mm_scene_get_shape(
     })
 }
 
-/// The material of triangles of a shape. `material_id` is mm_group.material of these triangles if their mesh has material IDs, else -1.
+/// The material of triangles of a shape. `material_id` is mm_group.material of these triangles.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_scene_get_material(
     scene: *const mm_scene,
     shape: usize,
-    material_id: i64,
+    material_id: u32,
     out: *mut mm_material,
 ) -> mm_status {
     guard(|| {
@@ -103,8 +105,7 @@ pub unsafe extern "C" fn mm_scene_get_material(
         let mut color = [[1.0; 4]];
         let mut attributes = found.attributes().iter();
         if !attributes.any(|info| info.semantic == Semantic::Color(0)) {
-            let id = u32::try_from(material_id).ok();
-            let [red, green, blue] = drawing.tints.color(shape, id);
+            let [red, green, blue] = drawing.tints.color(shape, Some(material_id));
             let channel = |byte: u8| f32::from(byte) / 255.0;
             color = [[channel(red), channel(green), channel(blue), 1.0]];
             colors_to_linear(&mut color);
@@ -122,11 +123,44 @@ pub unsafe extern "C" fn mm_scene_get_material(
     })
 }
 
-/// Decodes a shape at a key, to be drawn: vertices in the pose of the scene, in the axes and the unit of the file; triangles
-/// counter-clockwise around the front; V from the origin of mm_scene_options; colours as linear light, 4 floats; four joints (uint16_t)
-/// and weights (float, the sum is 1) of a vertex. A vertex that no joint moves has the joint joint_count, which mm_scene_pose has as well.
-/// Colours with numbers outside of 0 to 1 are other data, with MM_SEMANTIC_CUSTOM. All attributes are in memory then.
-/// MM_ERROR_OUT_OF_RANGE if the shape or the key does not exist.
+/// The keys before and after a time of a shape in seconds from its first key, and the fraction between them. Before the first key and after
+/// the last one, a shape stands still. Keys with equal indices have the same vertices, between which positions may be interpolated; others
+/// are drawn one after the other. Each place may be NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_scene_key_at(
+    scene: *const mm_scene,
+    shape: usize,
+    seconds: f64,
+    from: *mut usize,
+    to: *mut usize,
+    fraction: *mut f32,
+) -> mm_status {
+    guard(|| {
+        let drawing = handle::get::<Drawing>(scene)?;
+        let shape = drawing.shape(shape)?;
+        if !seconds.is_finite() {
+            return Err(Fail::argument(format!("expected a time, found {seconds}")));
+        }
+        let (before, after, between) = shape.keys_at(seconds);
+        // SAFETY: the caller's, as the header says.
+        unsafe {
+            put_if_any(from, before);
+            put_if_any(to, after);
+            put_if_any(fraction, between);
+        }
+        Ok(())
+    })
+}
+
+/// Decodes a shape at a key, to be drawn: a mesh whose vertices are in the bind pose (or in mm_scene_options.frame), in the axes and the unit
+/// of the file; whose triangles run counter-clockwise around the front; and with these attributes, as far as the file has them, which
+/// mm_mesh_read_attribute or mm_mesh_write_interleaved convert as needed:
+///
+/// MM_SEMANTIC_POSITION always; NORMAL as stored, also of length 0; TANGENT; TEXCOORD sets, whose V begins where mm_scene_options.v_origin
+/// says; COLOR sets, linear light, 4 floats, while numbers outside of 0 to 1 are other data and get MM_SEMANTIC_CUSTOM; JOINTS, 4 uint16_t,
+/// and WEIGHTS, 4 floats whose sum is 1, of set 0. A vertex that no joint moves has the joint joint_count, for which mm_scene_pose has a matrix.
+///
+/// mm_mesh_by_material puts the triangles of one material together. MM_ERROR_OUT_OF_RANGE if the shape or the key does not exist.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_scene_mesh(
     scene: *const mm_scene,
@@ -144,8 +178,10 @@ pub unsafe extern "C" fn mm_scene_mesh(
     unsafe { handle::make(out, mesh) }
 }
 
-/// A path at which the image of a material may be, relative to the folder of the file: 0 is the best. Names are written on other computers,
-/// and by strangers: the paths stay below the folder. MM_ABSENT if there are no further ones. `length` does not count the byte 0 at the end.
+/// A path at which the image of a material may be, with `/`, relative to the folder of the file. Try index 0, 1 and so on until a file is
+/// there, or the status is MM_ABSENT: the name itself comes first, then the same name with the endings png, jpg, jpeg, tga, webp, dds, bmp, and
+/// without folders. Names are written on other computers, and by strangers: the paths stay below the folder. `length` does not count the byte
+/// 0 at the end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_image_path(
     image: *const c_char,

@@ -127,8 +127,20 @@ impl Both {
                 shape.object,
                 ours.object().map_or(-1, |object| object as i64)
             );
-            let seconds = ours.stored_step().unwrap_or(0.0);
-            assert_eq!(shape.seconds_per_key, seconds);
+            assert_eq!(shape.seconds_per_key, ours.step());
+            for steps in [-1.0, 0.0, 0.75, 2.5, 1e9] {
+                let seconds = steps * ours.step();
+                let (mut from, mut to, mut fraction) = (0, 0, 0.0);
+                ok!(mm_scene_key_at(
+                    self.scene,
+                    index,
+                    seconds,
+                    &raw mut from,
+                    &raw mut to,
+                    &raw mut fraction
+                ));
+                assert_eq!((from, to, fraction), ours.keys_at(seconds));
+            }
             self.compare_material(index);
             self.compare_mesh(index, 0);
             self.compare_mesh(index, ours.key_count() - 1);
@@ -143,31 +155,29 @@ impl Both {
 
     fn compare_material(&self, index: usize) {
         let ours = self.ours.shapes()[index].material();
-        let mut material = sized::<mm_material>();
-        ok!(mm_scene_get_material(
-            self.scene,
-            index,
-            -1,
-            &raw mut material
-        ));
-        assert_eq!(text(material.name), named(ours.map_or("", |it| it.name)));
-        let image = ours.and_then(|it| it.image).unwrap_or_default();
-        assert_eq!(text(material.image), named(image));
-        let mut of_id = sized::<mm_material>();
-        ok!(mm_scene_get_material(self.scene, index, 3, &raw mut of_id));
         let attributes = self.ours.shapes()[index].attributes();
         let has_colors = attributes
             .iter()
             .any(|it| it.semantic == Semantic::Color(0));
-        for (found, id) in [(material, None), (of_id, Some(3))] {
+        for id in [0, 3, u32::MAX] {
+            let mut material = sized::<mm_material>();
+            ok!(mm_scene_get_material(
+                self.scene,
+                index,
+                id,
+                &raw mut material
+            ));
+            assert_eq!(text(material.name), named(ours.map_or("", |it| it.name)));
+            let image = ours.and_then(|it| it.image).unwrap_or_default();
+            assert_eq!(text(material.image), named(image));
             let mut expected = [[1.0; 4]];
             if !has_colors {
-                let tint = self.ours.tints().color(index, id);
+                let tint = self.ours.tints().color(index, Some(id));
                 let [red, green, blue] = tint.map(|byte| f32::from(byte) / 255.0);
                 expected = [[red, green, blue, 1.0]];
                 meshmap::colors_to_linear(&mut expected);
             }
-            assert_eq!(found.color, expected[0]);
+            assert_eq!(material.color, expected[0]);
         }
     }
 
@@ -491,6 +501,17 @@ fn arguments_without_a_meaning_are_refused() {
         ))
     };
     assert_eq!(pose(0, f64::NAN, MM_MATRICES_SKIN), MM_ERROR_ARGUMENT);
+    let key_at = |seconds| {
+        status!(mm_scene_key_at(
+            scene,
+            0,
+            seconds,
+            null_mut(),
+            null_mut(),
+            null_mut()
+        ))
+    };
+    assert_eq!((key_at(0.0), key_at(f64::NAN)), (MM_OK, MM_ERROR_ARGUMENT));
     assert_eq!(pose(0, 0.0, 3), MM_ERROR_ARGUMENT);
     let after = about.clip_count;
     assert_eq!(pose(after, 0.0, MM_MATRICES_SKIN), MM_ERROR_OUT_OF_RANGE);

@@ -319,7 +319,7 @@ impl Scene {
         for shape in &self.shapes {
             let name = shape.material().map(|material| material.name);
             let is_drawn = self.are_points || shape.has_keys() || shape.has_triangles();
-            tints.add(name, is_drawn);
+            tints.add(name, shape.may_have_material_ids(), is_drawn);
         }
         tints
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use meshmap::cgeo::{self, TopologyId};
 use meshmap::{
-    Address, AttributeInfo, Influences, MeshView, Role, Scalar, Scratch, Semantic, Winding,
+    Address, AttributeInfo, Format, Influences, MeshView, Role, Scalar, Scratch, Semantic, Winding,
 };
 
 use crate::error::{Error, Result, is_of_a_part};
@@ -159,6 +159,46 @@ impl Shape {
         }
     }
 
+    /// The seconds from one key of the file to the next: as stored, or at [`Format::USUAL_RATE`] if the file stores none that can be used.
+    #[must_use]
+    pub fn step(&self) -> f64 {
+        let stored = self.stored_step().filter(|step| step.is_normal());
+        stored.unwrap_or(1.0 / f64::from(Format::USUAL_RATE))
+    }
+
+    /// The keys before and after a time in seconds from the first key, and the fraction between them. The shape stands still before its
+    /// first and after its last key. A time that is not finite is 0.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "there are fewer keys than that; a fraction"
+    )]
+    pub fn keys_at(&self, seconds: f64) -> (usize, usize, f32) {
+        let seconds = if seconds.is_finite() { seconds } else { 0.0 };
+        let number = self.number_of(0) as f64 + seconds / self.step();
+        let mut before = 0;
+        let mut after = self.key_count().saturating_sub(1);
+        if number >= self.number_of(after) as f64 {
+            return (after, after, 0.0);
+        }
+        // The number is before the last key: between two keys, or before the first.
+        while after > before + 1 {
+            let middle = before + (after - before) / 2;
+            if self.number_of(middle) as f64 <= number {
+                before = middle;
+            } else {
+                after = middle;
+            }
+        }
+        let first = self.number_of(before) as f64;
+        if number <= first {
+            return (before, before, 0.0);
+        }
+        let fraction = (number - first) / (self.number_of(after) as f64 - first);
+        (before, after, fraction as f32)
+    }
+
     /// `true` if the file stores the shape at keys, of which it may be only one.
     #[must_use]
     pub fn has_keys(&self) -> bool {
@@ -188,6 +228,14 @@ impl Shape {
         match &self.geometry {
             Geometry::Mesh(view) => view.triangle_count() > 0,
             Geometry::Snapshots(_) => false,
+        }
+    }
+
+    /// `false` if triangles have no numbers for their materials. Those of snapshots are known only when these are read.
+    pub(crate) fn may_have_material_ids(&self) -> bool {
+        match &self.geometry {
+            Geometry::Mesh(view) => view.material_ids().is_some(),
+            Geometry::Snapshots(_) => true,
         }
     }
 

@@ -30,8 +30,8 @@ pub struct Tints {
 #[derive(Clone, Copy, Debug)]
 struct ShapeTint {
     number: usize,
-    /// `true` if the material has a name, so that numbers of materials are of no account.
-    is_named: bool,
+    /// `true` if triangles may have numbers for their materials, and the material has no name.
+    has_ids: bool,
 }
 
 impl Tints {
@@ -59,11 +59,11 @@ impl Tints {
     }
 
     /// Counts the material of the next shape. One without triangles that is not drawn as points has no colour to count.
-    pub(crate) fn add(&mut self, material: Option<&str>, is_drawn: bool) {
-        let is_named = material.is_some();
+    pub(crate) fn add(&mut self, material: Option<&str>, has_ids: bool, is_drawn: bool) {
+        let has_ids = has_ids && material.is_none();
         let known = material.and_then(|name| self.named.get(name).copied());
         let number = known.unwrap_or(self.next);
-        self.shapes.push(ShapeTint { number, is_named });
+        self.shapes.push(ShapeTint { number, has_ids });
         if known.is_some() || !is_drawn {
             return;
         }
@@ -76,11 +76,11 @@ impl Tints {
     /// The number of the colour of triangles of a shape, which is meant by its index in [`Scene::shapes`](crate::Scene::shapes).
     ///
     /// Materials with a [name](crate::Material::name) and shapes without a material are counted in the order of the shapes. Triangles
-    /// with a [number](crate::Buffer::material_ids) for their material, `id`, have that number.
+    /// with a [number](crate::Buffer::material_ids) for their material, `id`, have that number. A shape whose triangles have none ignores `id`.
     #[must_use]
     pub fn number(&self, shape: usize, id: Option<u32>) -> usize {
         match (self.shapes.get(shape), id) {
-            (Some(shape), _) if shape.is_named => shape.number,
+            (Some(shape), _) if !shape.has_ids => shape.number,
             (_, Some(id)) => id as usize,
             (Some(shape), None) => shape.number,
             (None, None) => 0,
@@ -101,18 +101,20 @@ mod tests {
     #[test]
     fn names_have_one_colour_and_what_is_not_drawn_takes_none() {
         let mut tints = Tints::default();
-        for (material, is_drawn) in [
-            (Some("skin"), true),
-            (None, false),
-            (None, true),
-            (Some("skin"), true),
-            (Some("cloth"), true),
+        for (material, has_ids, is_drawn) in [
+            (Some("skin"), true, true),
+            (None, false, false),
+            (None, true, true),
+            (Some("skin"), false, true),
+            (Some("cloth"), false, true),
+            (None, false, true),
         ] {
-            tints.add(material, is_drawn);
+            tints.add(material, has_ids, is_drawn);
         }
-        let numbers: Vec<usize> = (0..5).map(|shape| tints.number(shape, None)).collect();
-        assert_eq!(numbers, [0, 1, 1, 0, 2]);
+        let numbers: Vec<usize> = (0..6).map(|shape| tints.number(shape, None)).collect();
+        assert_eq!(numbers, [0, 1, 1, 0, 2, 3]);
         assert_eq!(tints.number(0, Some(7)), 0);
         assert_eq!(tints.number(2, Some(7)), 7);
+        assert_eq!(tints.number(5, Some(7)), 3);
     }
 }

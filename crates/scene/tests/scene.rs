@@ -526,3 +526,28 @@ fn only_the_finest_level_of_detail_is_drawn_with_all_of_them() {
     assert_eq!(drawn(&all), drawn(&finest));
     assert!(all.shapes().len() > finest.shapes().len());
 }
+
+#[test]
+fn keys_are_found_by_time() {
+    let path = data::root().join("cgeo/valid/anim_a.cgeo");
+    let file = MeshFile::open(&path).unwrap();
+    let mut options = SceneOptions::default();
+    options.snapshots = Some(vec![1, 2, 5]);
+    let scene = Scene::new(&file, &options).unwrap();
+    let shape = &scene.shapes()[0];
+    let step = shape.step();
+    for (steps, expected) in [
+        (-1.0, (0, 0, 0.0)),
+        (0.0, (0, 0, 0.0)),
+        (0.25, (0, 1, 0.25)),
+        (1.0, (1, 1, 0.0)),
+        (2.5, (1, 2, 0.5)),
+        (4.0, (2, 2, 0.0)),
+        (9.0, (2, 2, 0.0)),
+        (f64::NAN, (0, 0, 0.0)),
+    ] {
+        let (from, to, fraction) = shape.keys_at(steps * step);
+        assert_eq!((from, to), (expected.0, expected.1), "{steps}");
+        assert!((fraction - expected.2).abs() < 1e-5, "{steps}: {fraction}");
+    }
+}

@@ -32,9 +32,14 @@ buffer and one index buffer.",
     ),
     (
         "Scenes: files as they are drawn",
-        "For programs that draw files without knowing their formats: shapes as meshes of the section before, with materials, joints
-and clips, by the same rules as in the other languages and programs of meshmap. Draw mm_scene_mesh of each shape with
-mm_scene_info.upright as the model matrix.",
+        "For programs that draw files without knowing their formats, by the same rules as all programs of meshmap. Nothing
+of the sections after this one is needed. mm_open, mm_scene_new, mm_scene_get_info; then for each shape
+  mm_scene_get_shape, mm_scene_key_at    skip mm_shape.is_coarser; the key of an object through time
+  mm_scene_mesh, mm_mesh_by_material     decode it, and put the triangles of each material together
+  mm_mesh_write_interleaved              vertices: bind pose, linear colours, four joints and weights
+  mm_mesh_write_indices, mm_mesh_groups  indices, and a group of triangles for each material
+  mm_scene_get_material, mm_image_path   its image or colour
+With clips, mm_scene_pose has the matrices for skinning in the shader. mm_scene_info.upright is the model matrix.",
         &["scene.rs", "shape.rs", "pose.rs"],
     ),
     (

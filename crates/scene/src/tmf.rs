@@ -21,7 +21,10 @@ pub(crate) fn position_sources(document: &Document, mesh: &Address) -> Result<Op
 pub(crate) fn add_facts(document: &Document, facts: &mut Facts) {
     for mesh in document.meshes() {
         let vertices = mesh.positions().map_or(0, |positions| positions.len());
-        for custom in mesh.custom().unwrap_or_default() {
+        let Ok(all) = mesh.iter_custom() else {
+            continue;
+        };
+        for custom in all.flatten() {
             // Values of vertices are attributes.
             if length_of(&custom.values) != Some(vertices) {
                 facts.add(FactKind::CustomData, || beginning_of_text(&custom.name));

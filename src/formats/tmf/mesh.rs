@@ -191,38 +191,45 @@ impl Mesh {
         })
     }
 
-    /// The custom data, in the order of the file; names may repeat.
+    /// The custom data, in the order of the file; names may repeat. There may be thousands: [`iter_custom`](Self::iter_custom) makes no list.
     ///
     /// # Errors
     ///
     /// Returns an error if the names cannot be read.
     pub fn custom(&self) -> Result<Vec<Custom>> {
-        let segments = self.own_segments();
-        let mut count = 0_usize;
-        for segment in segments {
-            if segment.kind.is_custom() {
-                count = count.saturating_add(1);
-            }
-        }
-        // There may be thousands: no more capacity than they need.
+        let is_custom = |segment: &&Segment| segment.kind.is_custom();
+        let count = self.own_segments().iter().filter(is_custom).count();
+        // No more capacity than they need.
         let mut all = Vec::with_capacity(count);
+        for custom in self.iter_custom()? {
+            all.push(custom?);
+        }
+        Ok(all)
+    }
+
+    /// Like [`custom`](Self::custom), one after another.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the names cannot be read.
+    pub fn iter_custom(&self) -> Result<impl Iterator<Item = Result<Custom>> + '_> {
         let source = self.with_custom_names()?;
         let first = match self.entry() {
             Some(mesh) => mesh.segments.start,
             None => 0,
         };
-        for (index, segment) in (first..).zip(segments) {
-            if !segment.kind.is_custom() {
-                continue;
+        let segments = (first..).zip(self.own_segments());
+        let custom = segments.filter(|(_, segment)| segment.kind.is_custom());
+        let mut count: u64 = 0;
+        Ok(custom.filter_map(move |(index, segment)| {
+            let address = self.address().then("custom").index(count);
+            let values = self.custom_values(address, segment.kind, index)?;
+            count = count.saturating_add(1);
+            match custom_name(&source, segment) {
+                Ok(name) => Some(Ok(Custom { name, values })),
+                Err(error) => Some(Err(error)),
             }
-            let address = self.address().then("custom").index(as_u64(all.len()));
-            let values = self.custom_values(address, segment.kind, index);
-            let name = custom_name(&source, segment)?;
-            if let Some(values) = values {
-                all.push(Custom { name, values });
-            }
-        }
-        Ok(all)
+        }))
     }
 
     /// The values of the segment at `index` of the file; `None` unless its type is custom data.

@@ -316,7 +316,8 @@ fn numbers(mesh: &Mesh, findings: &mut Findings) -> Result<()> {
     if let Some(uvs) = mesh.texcoords(0) {
         Blocks::of(&uvs).decode_all()?;
     }
-    for custom in mesh.custom()? {
+    for custom in mesh.iter_custom()? {
+        let custom = custom?;
         match custom.values {
             CustomValues::Index(values) | CustomValues::Integer(values) => {
                 let outcome = Blocks::of(&values).decode_all();

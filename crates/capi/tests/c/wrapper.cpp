@@ -2,6 +2,8 @@
 #include <meshmap.hpp>
 #include <meshmap_cgeo.h>
 
+#include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -64,6 +66,43 @@ std::size_t arrays_and_texts(const meshmap::File &file) {
         check(error.status() == MM_ERROR_OUT_OF_RANGE, error.what());
     }
     return arrays;
+}
+
+// A file as it is drawn, by the same file as it is stored.
+void scene(const meshmap::File &file) {
+    const auto scene = meshmap::Scene::of(file);
+    const auto info = scene.info();
+    for (std::size_t i = 0; i < info.shape_count; ++i) {
+        const auto shape = scene.shape(i);
+        const auto drawn = scene.mesh(i), stored = file.mesh(shape.address);
+        check(drawn.info().vertex_count == stored.info().vertex_count, "the vertices of a shape");
+        check(drawn.info().index_count == stored.info().index_count, "the triangles of a shape");
+        const auto weights = drawn.find(MM_SEMANTIC_WEIGHTS);
+        if (weights && info.joint_count > 0) {
+            for (const auto &each : drawn.read<std::array<float, 4>>(*weights)) {
+                check(std::abs(each[0] + each[1] + each[2] + each[3] - 1) < 1e-5F, "the sum of weights");
+            }
+        }
+        for (const auto &group : meshmap::list<mm_group>(mm_mesh_groups, drawn)) {
+            const auto material = scene.material(i, group.material);
+            check(material.color[3] == 1, "a colour");
+            check(*material.image == 0 || !meshmap::image_paths(material.image).empty(), "paths of an image");
+        }
+    }
+    for (std::size_t i = 0; i < info.joint_count; ++i) {
+        check(scene.joint(i).parent < static_cast<std::int64_t>(info.joint_count), "a parent");
+    }
+    for (std::size_t i = 0; i < info.clip_count; ++i) {
+        const auto clip = scene.clip(i);
+        for (std::size_t event = 0; event < clip.event_count; ++event) {
+            check(scene.event(i, event).seconds >= 0, "the time of an event");
+        }
+        check(scene.pose(i, clip.seconds / 2).size() == info.joint_count + 1, "a pose");
+        check(scene.pose(SIZE_MAX, 0, MM_MATRICES_JOINT).size() == info.joint_count + 1, "the bind pose");
+    }
+    for (std::size_t i = 0; i < info.remark_count; ++i) {
+        check(*scene.remark(i) != 0, "a remark");
+    }
 }
 
 void cgeo(const char *path) {
@@ -206,6 +245,7 @@ int main(int count, char **arguments) {
             const auto file = meshmap::File::map(arguments[i]);
             entries(file);
             arrays_and_texts(file);
+            scene(file);
         }
     } catch (const std::exception &error) {
         std::fprintf(stderr, "wrapper: %s\n", error.what());

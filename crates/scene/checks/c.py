@@ -4,6 +4,7 @@ MESHMAP_LIBRARY names the library.
 """
 
 import ctypes
+import functools
 import os
 from ctypes import POINTER, Structure, byref, c_bool, c_char_p, c_double, c_float, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
@@ -17,6 +18,7 @@ from drawn import Absent, Array, Corners, Moment, joined, move, move_normals
 POSITION, NORMAL, TEXCOORD, COLOR, JOINTS, WEIGHTS = 1, 2, 4, 5, 6, 7
 U16, F32 = 3, 8
 JOINT, SKIN = 1, 2
+ALL_LEVELS = 1
 AT_REST = ctypes.c_size_t(-1).value
 
 
@@ -119,6 +121,7 @@ class Error(Sized):
     ]
 
 
+@functools.cache
 def library() -> Any:
     loaded = ctypes.CDLL(os.environ["MESHMAP_LIBRARY"])
     loaded.mm_status_name.restype = c_char_p
@@ -134,13 +137,17 @@ class CDoor:
 
     bounds = Bounds()
 
-    def __init__(self, path: Path, folder: Path, mesh: str | None = None) -> None:
+    def __init__(self, path: Path, folder: Path, level: str = "") -> None:
         self.path = path
-        self.c = library()
         self.file, self.scene = c_void_p(), c_void_p()
+        self.c = library()
         self.call("mm_open", os.fsencode(path), None, byref(self.file))
         options = SceneOptions()
-        options.mesh = None if mesh is None else mesh.encode()
+        if level == "all":
+            options.levels = ALL_LEVELS
+        elif level:
+            # The address of a block.
+            options.mesh = level.encode()
         self.call("mm_scene_new", self.file, byref(options), byref(self.scene))
         self.info = SceneInfo()
         self.call("mm_scene_get_info", self.scene, byref(self.info))
@@ -148,8 +155,8 @@ class CDoor:
         self.upright = np.array(self.info.upright, float).reshape(4, 4).T
 
     def __del__(self) -> None:
-        self.c.mm_scene_free(self.scene)
-        self.c.mm_close(self.file)
+        library().mm_scene_free(self.scene)
+        library().mm_close(self.file)
 
     def call(self, name: str, *arguments: Any) -> None:
         status = getattr(self.c, name)(*arguments)
@@ -170,6 +177,8 @@ class CDoor:
     def at(self, moment: Moment) -> Corners:
         if moment.kind == "level":
             return CDoor(self.path, self.path, moment.name).at(Moment("rest"))
+        if not self.info.shape_count and not self.info.joint_count:
+            return joined([])
         if not self.info.shape_count:
             joints = self.pose(moment, JOINT)[:-1]
             return Corners(move(joints[:, :3, 3], self.upright)[:, None])

@@ -83,7 +83,7 @@ EXCEPTIONS = [
     ),
     Known(
         "corners at one position, but with other normals: one program counts them as one corner, another one as two",
-        doors="glb obj ply usd browser blender python",
+        doors="glb obj ply usd browser blender python c",
         files="hand_v2_prec0_base0*.tmf",
         what="triangles",
     ),
@@ -103,7 +103,7 @@ EXCEPTIONS = [
     ),
     Known(
         "chains of 120 and 255 joints, each of which adds a rounding of single precision",
-        doors="glb obj ply usd browser blender python",
+        doors="glb obj ply usd browser blender python c",
         files="skin_255joints.iqm large_anim.iqm",
         what="positions",
         most=1e-5,
@@ -117,7 +117,7 @@ EXCEPTIONS = [
     ),
     Known(
         "numbers of up to 3e38, beside which the corners of most triangles are at one place, and cannot be told apart",
-        doors="glb obj ply usd browser blender python",
+        doors="glb obj ply usd browser blender python c",
         files="special_numbers_*.cgeo",
         what="normals texcoords winding triangles",
     ),
@@ -171,7 +171,7 @@ EXCEPTIONS = [
     Known("a single coordinate is no place on an image", doors="blender", files="sizes_1.iqm", what="texcoords", says="none"),
     Known(
         "joints whose inverse matrices have large numbers, in single precision",
-        doors="browser",
+        doors="browser c",
         files="ours_v1_full_a.iqm",
         what="positions",
         most=2e-6,

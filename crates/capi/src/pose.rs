@@ -204,16 +204,21 @@ pub unsafe extern "C" fn mm_scene_pose(
         if target.is_count_alone() {
             return Ok(());
         }
-        let joints = match clip {
-            Some(clip) => clip.sample_at(seconds)?,
-            None => skeleton.bind_matrices(),
-        };
         let mut matrices = Vec::with_capacity(matrix_count);
-        for (joint, inverse) in joints.iter().zip(&skeleton.inverse_bind) {
-            matrices.push(match kind {
-                MM_MATRICES_SKIN => matrix::rounded(&matrix::multiply(joint, inverse)),
-                _ => matrix::rounded(joint),
-            });
+        match (clip, kind) {
+            (None, MM_MATRICES_SKIN) => {
+                matrices.resize(skeleton.joints.len(), matrix::rounded(&matrix::IDENTITY));
+            }
+            (None, _) => matrices.extend(skeleton.bind_matrices().iter().map(matrix::rounded)),
+            (Some(clip), MM_MATRICES_SKIN) => {
+                let joints = clip.sample_at(seconds)?;
+                for (joint, inverse) in joints.iter().zip(&skeleton.inverse_bind) {
+                    matrices.push(matrix::rounded(&matrix::multiply(joint, inverse)));
+                }
+            }
+            (Some(clip), _) => {
+                matrices.extend(clip.sample_at(seconds)?.iter().map(matrix::rounded))
+            }
         }
         matrices.push(matrix::rounded(&matrix::IDENTITY));
         target.write(&matrices)

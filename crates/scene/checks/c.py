@@ -4,7 +4,6 @@ MESHMAP_LIBRARY names the library.
 """
 
 import ctypes
-import functools
 import os
 from ctypes import POINTER, Structure, byref, c_bool, c_char_p, c_double, c_float, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
@@ -121,7 +120,6 @@ class Error(Sized):
     ]
 
 
-@functools.cache
 def library() -> Any:
     loaded = ctypes.CDLL(os.environ["MESHMAP_LIBRARY"])
     loaded.mm_status_name.restype = c_char_p
@@ -132,6 +130,9 @@ def library() -> Any:
     return loaded
 
 
+LIBRARY = library()
+
+
 class CDoor:
     """A scene, drawn by the comments of the header."""
 
@@ -140,7 +141,6 @@ class CDoor:
     def __init__(self, path: Path, folder: Path, level: str = "") -> None:
         self.path = path
         self.file, self.scene = c_void_p(), c_void_p()
-        self.c = library()
         self.call("mm_open", os.fsencode(path), None, byref(self.file))
         options = SceneOptions()
         if level == "all":
@@ -155,15 +155,15 @@ class CDoor:
         self.upright = np.array(self.info.upright, float).reshape(4, 4).T
 
     def __del__(self) -> None:
-        library().mm_scene_free(self.scene)
-        library().mm_close(self.file)
+        LIBRARY.mm_scene_free(self.scene)
+        LIBRARY.mm_close(self.file)
 
     def call(self, name: str, *arguments: Any) -> None:
-        status = getattr(self.c, name)(*arguments)
+        status = getattr(LIBRARY, name)(*arguments)
         if status:
             error = Error()
-            known = self.c.mm_last_error(byref(error)) == 0 and error.status == status
-            text = error.text if known else self.c.mm_status_name(status)
+            known = LIBRARY.mm_last_error(byref(error)) == 0 and error.status == status
+            text = error.text if known else LIBRARY.mm_status_name(status)
             raise Absent(f"{name}: {text.decode()}")
 
     def names(self) -> set[str]:
@@ -206,16 +206,16 @@ class CDoor:
         if moment.kind in ("snapshot", "between"):
             seconds = moment.frame * about.seconds_per_key
             self.call("mm_scene_key_at", self.scene, shape, seconds, byref(before), byref(after), byref(fraction))
-        first = self.read(shape, before.value, skin)
+        first, triangles = self.read(shape, before.value, skin)
         if fraction.value < 1e-6:
             return first
-        second = self.read(shape, after.value, skin)
-        if first.positions.shape != second.positions.shape:
+        second, others = self.read(shape, after.value, skin)
+        if not np.array_equal(triangles, others):
             return first
         return between(first, second, fraction.value)
 
-    def read(self, shape: int, key: int, skin: Array) -> Corners:
-        """The corners of a shape at a key, moved by joints."""
+    def read(self, shape: int, key: int, skin: Array) -> tuple[Corners, Array]:
+        """The corners of a shape at a key, moved by joints, and its triangles."""
         mesh, about = c_void_p(), MeshInfo()
         self.call("mm_scene_mesh", self.scene, c_size_t(shape), c_size_t(key), byref(mesh))
         try:
@@ -229,7 +229,7 @@ class CDoor:
             if count:
                 self.call("mm_mesh_triangles", mesh, triangles.ctypes.data, 0, count, None)
         finally:
-            self.c.mm_mesh_free(mesh)
+            LIBRARY.mm_mesh_free(mesh)
         assert positions is not None
         if joints is not None and weights is not None:
             blended = np.einsum("vk,vkij->vij", weights, skin[joints.astype(int)])
@@ -244,11 +244,11 @@ class CDoor:
             return None if values is None else values[chosen]
 
         upright = move(positions, self.upright)[chosen]
-        return Corners(upright, at_corners(normals), at_corners(colors), at_corners(texcoords))
+        return Corners(upright, at_corners(normals), at_corners(colors), at_corners(texcoords)), triangles
 
     def attribute(self, mesh: c_void_p, semantic: int, scalar: int, components: int) -> Array | None:
         index, count = c_size_t(), c_size_t()
-        if self.c.mm_mesh_find_attribute(mesh, c_uint32(semantic), c_uint32(0), None, byref(index)):
+        if LIBRARY.mm_mesh_find_attribute(mesh, c_uint32(semantic), c_uint32(0), None, byref(index)):
             return None
         self.call("mm_mesh_read_attribute", mesh, index, scalar, components, 0, None, 0, 0, byref(count))
         values = np.zeros((count.value, components), np.uint16 if scalar == U16 else np.float32)

@@ -76,6 +76,7 @@ enum Kind {
     Mesh,
     Meshes,
     Rig,
+    Scene,
     Scratch,
     Snapshot,
 }
@@ -813,6 +814,7 @@ fn close(kind: Kind, number: usize) -> mm_status {
         Kind::Mesh => mm_mesh_free(without_provenance_mut(number)),
         Kind::Meshes => mm_mesh_list_free(without_provenance_mut(number)),
         Kind::Rig => mm_rig_free(without_provenance_mut(number)),
+        Kind::Scene => mm_scene_free(without_provenance_mut(number)),
         Kind::Scratch => mm_scratch_free(without_provenance_mut(number)),
         Kind::Snapshot => mm_snapshot_free(without_provenance_mut(number)),
     }
@@ -821,7 +823,7 @@ fn close(kind: Kind, number: usize) -> mm_status {
 /// The calls. All of them are `unsafe`, because they follow pointers: those here are to memory of the size that goes with them.
 impl Caller<'_> {
     fn next(&mut self) {
-        match self.script.byte() % 48 {
+        match self.script.byte() % 52 {
             0 => self.open_memory(),
             1 => self.open_reader(),
             2 => self.open_path(),
@@ -925,6 +927,7 @@ impl Caller<'_> {
             42 | 43 => self.cache(),
             44..46 => self.rig(),
             46 => self.slmesh(),
+            48..52 => self.scene(),
             _ => {
                 let kinds = [
                     Kind::Cache,
@@ -934,6 +937,7 @@ impl Caller<'_> {
                     Kind::Mesh,
                     Kind::Meshes,
                     Kind::Rig,
+                    Kind::Scene,
                     Kind::Scratch,
                     Kind::Snapshot,
                 ];
@@ -1455,6 +1459,155 @@ impl Caller<'_> {
                         seconds,
                         rate,
                         scratch,
+                        out.cast(),
+                        stride,
+                        capacity,
+                        count,
+                    )
+                });
+            }
+        }
+    }
+
+    fn scene_options(&mut self) -> mm_scene_options {
+        // SAFETY: numbers and pointers, for which zeros are values.
+        let mut options: mm_scene_options = unsafe { std::mem::zeroed() };
+        options.size = size_of::<mm_scene_options>();
+        let [
+            mesh,
+            animations,
+            levels,
+            up,
+            origin,
+            frame,
+            skips,
+            degenerate,
+        ] = self.script.flags();
+        if mesh {
+            options.mesh = self.address();
+        }
+        if animations {
+            options.animations = self.handle(Kind::File);
+        }
+        if levels {
+            (options.levels, options.level) = (self.which() % 4, self.which());
+        }
+        if up {
+            (options.up, options.unit_millimeters) = (self.which() % 8, self.number());
+        }
+        if frame {
+            (options.has_frame, options.frame) = (1, self.which());
+        }
+        options.v_origin = origin.into();
+        options.skip_unreadable = skips.into();
+        options.drop_degenerate = degenerate.into();
+        options
+    }
+
+    fn scene(&mut self) {
+        let choice = self.script.byte();
+        match choice % 16 {
+            0..3 => {
+                let options = self.scene_options();
+                let options = match choice {
+                    0..128 => null(),
+                    _ => &raw const options,
+                };
+                let file = self.handle(Kind::File);
+                self.make(Kind::Scene, |out| unsafe {
+                    mm_scene_new(file, options, out)
+                });
+                return;
+            }
+            3 => return self.free(Kind::Scene),
+            4 => {
+                let (image, index) = (self.address(), self.index());
+                self.fill_text(|out, capacity, length| unsafe {
+                    mm_image_path(image, index, out, capacity, length)
+                });
+                return;
+            }
+            _ => {}
+        }
+        let (scene, index, other) = (self.handle(Kind::Scene), self.index(), self.index());
+        let seconds = self.number();
+        match choice % 16 {
+            5 => {
+                let info =
+                    self.sized::<mm_scene_info>(|out| unsafe { mm_scene_get_info(scene, out) });
+                assert!(info.is_none_or(|info| info.metres_per_unit >= 0.0));
+            }
+            6 => {
+                if let Some(shape) =
+                    self.sized::<mm_shape>(|out| unsafe { mm_scene_get_shape(scene, index, out) })
+                {
+                    assert!(shape.key_count > 0 && shape.seconds_per_key > 0.0);
+                    self.show_text(scene.addr(), shape.name);
+                    self.show_text(scene.addr(), shape.address);
+                }
+            }
+            7 => {
+                let id = self.which();
+                if let Some(material) = self.sized::<mm_material>(|out| unsafe {
+                    mm_scene_get_material(scene, index, id, out)
+                }) {
+                    assert!(material.color.iter().all(|it| (0.0..=1.0).contains(it)));
+                    self.show_text(scene.addr(), material.name);
+                    self.show_text(scene.addr(), material.image);
+                }
+            }
+            8..11 => {
+                self.make(Kind::Mesh, |out| unsafe {
+                    mm_scene_mesh(scene, index, other, out)
+                });
+            }
+            11 => {
+                let (mut from, mut to, mut fraction) = (0, 0, 9.0);
+                let status = unsafe {
+                    mm_scene_key_at(scene, index, seconds, &mut from, &mut to, &mut fraction)
+                };
+                if self.check(status) {
+                    assert!((0.0..=1.0).contains(&fraction) && from <= to);
+                }
+            }
+            12 => {
+                if let Some(joint) = self
+                    .sized::<mm_scene_joint>(|out| unsafe { mm_scene_get_joint(scene, index, out) })
+                {
+                    assert!(joint.parent != index as i64);
+                    self.show_text(scene.addr(), joint.name);
+                }
+            }
+            13 => {
+                if let Some(clip) =
+                    self.sized::<mm_clip>(|out| unsafe { mm_scene_get_clip(scene, index, out) })
+                {
+                    assert!(clip.rate > 0.0 && clip.frame_count > 0);
+                    self.show_text(scene.addr(), clip.name);
+                }
+                if let Some(event) = self.sized::<mm_event>(|out| unsafe {
+                    mm_scene_get_event(scene, index, other, out)
+                }) {
+                    self.show_text(scene.addr(), event.data);
+                }
+            }
+            14 => {
+                let mut remark = null();
+                if self.check(unsafe { mm_scene_remark(scene, index, &mut remark) }) {
+                    self.show_text(scene.addr(), remark);
+                }
+            }
+            _ => {
+                let (clip, kind) = (
+                    if index == 0 { usize::MAX } else { index - 1 },
+                    self.which() % 4,
+                );
+                self.fill(64, |out, stride, capacity, count| unsafe {
+                    mm_scene_pose(
+                        scene,
+                        clip,
+                        seconds,
+                        kind,
                         out.cast(),
                         stride,
                         capacity,

@@ -1,51 +1,20 @@
 //! Every function gives what the library gives.
 #![allow(unsafe_code, unused_unsafe, reason = "C functions are called")]
 
+#[macro_use]
 mod support;
 
 use std::ffi::{CString, c_char, c_int, c_void};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use meshmap::cgeo::{Dialect, Parts, Proxy, Timing, VertexWriter, Wrap};
 use meshmap::iqm::{Model, Trs};
-use meshmap::{
-    Array, ArrayData, Format, MeshFile, Role, Scratch, Semantic, VertexFormat, VertexLayout,
-};
+use meshmap::{Array, ArrayData, MeshFile, Role, Scratch, Semantic, VertexFormat, VertexLayout};
 use meshmap_capi::*;
 use meshmap_testing::{data, fixtures, test_files};
 use support::*;
-
-macro_rules! ok {
-    ($call:expr) => {
-        // SAFETY: places and text that are there.
-        match unsafe { $call } {
-            MM_OK => {}
-            status => panic!(
-                "{}: {status}: {}",
-                stringify!($call),
-                text(last_error().text)
-            ),
-        }
-    };
-}
-
-macro_rules! status {
-    ($call:expr) => {
-        // SAFETY: places and text that are there.
-        unsafe { $call }
-    };
-}
-
-/// The valid files of a corpus.
-fn files(root: &Path) -> Vec<PathBuf> {
-    let folders = Format::ALL.map(|format| root.join(format.name()).join("valid"));
-    folders
-        .into_iter()
-        .flat_map(|folder| data::files(&folder))
-        .collect()
-}
 
 #[test]
 fn versions_names_and_sizes_are_told() {
@@ -72,7 +41,7 @@ fn versions_names_and_sizes_are_told() {
 
 #[test]
 fn meshes_are_those_of_the_library() {
-    for path in files(&data::root()) {
+    for path in valid_files(&data::root()) {
         let ours = MeshFile::open(&path).unwrap();
         let file = open(&path);
         let mut format = 0;
@@ -1072,7 +1041,7 @@ unsafe extern "C" fn count_texts(
 test_files!(arrays_are_those_of_the_library_by_their_addresses);
 
 fn arrays_are_those_of_the_library_by_their_addresses(root: &Path) {
-    for path in files(root) {
+    for path in valid_files(root) {
         let ours = MeshFile::open(&path).unwrap();
         let (scratch, place) = (scratch(), place());
         for file in [open(&path), map(&path, Some(&options(MM_PARALLELISM_OFF)))] {

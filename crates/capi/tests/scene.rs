@@ -1,47 +1,17 @@
 //! Scenes are what `meshmap_scene` says.
 #![allow(unsafe_code, unused_unsafe, reason = "C functions are called")]
 
+#[macro_use]
 mod support;
 
 use std::ffi::{CString, c_char};
-use std::path::PathBuf;
 use std::ptr::{null, null_mut};
 
-use meshmap::{Axis, Format, MeshFile, Role, Semantic, VOrigin, texture_paths};
+use meshmap::{Axis, MeshFile, Role, Semantic, VOrigin, texture_paths};
 use meshmap_capi::*;
 use meshmap_scene::{DrawOptions, Levels, Scene, SceneOptions, Skeleton, matrix};
 use meshmap_testing::data;
 use support::*;
-
-macro_rules! ok {
-    ($call:expr) => {
-        // SAFETY: places and text that are there.
-        match unsafe { $call } {
-            MM_OK => {}
-            status => panic!(
-                "{}: {status}: {}",
-                stringify!($call),
-                text(last_error().text)
-            ),
-        }
-    };
-}
-
-macro_rules! status {
-    ($call:expr) => {
-        // SAFETY: places and text that are there.
-        unsafe { $call }
-    };
-}
-
-fn valid_files() -> Vec<PathBuf> {
-    let mut paths = Vec::new();
-    for format in Format::ALL {
-        let folder = data::root().join(format.name()).join("valid");
-        paths.extend(data::files(&folder));
-    }
-    paths
-}
 
 fn new_scene(file: *const mm_file, options: Option<&mm_scene_options>) -> *mut mm_scene {
     let mut scene = null_mut();
@@ -321,7 +291,7 @@ fn assert_near(found: &[f32; 16], expected: &[f64; 16]) {
 #[test]
 fn scenes_are_those_of_the_library() {
     let (mut joints, mut clips) = (0, 0);
-    for path in valid_files() {
+    for path in valid_files(&data::root()) {
         for levels in [Levels::Finest, Levels::All] {
             let both = Both::new(&path, levels);
             both.compare_info();

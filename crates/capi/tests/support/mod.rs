@@ -1,6 +1,7 @@
 //! Code that the tests of the interface share: calls, and comparisons with the library.
 #![allow(
     dead_code,
+    unused_macros,
     unsafe_code,
     unreachable_pub,
     reason = "each test uses a part of this, and calls C functions"
@@ -8,10 +9,45 @@
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 
+use meshmap::Format;
 use meshmap_capi::*;
+use meshmap_testing::data;
+
+/// Runs a call that must succeed.
+macro_rules! ok {
+    ($call:expr) => {
+        // SAFETY: places and text that are there.
+        match unsafe { $call } {
+            MM_OK => {}
+            status => panic!(
+                "{}: {status}: {}",
+                stringify!($call),
+                text(last_error().text)
+            ),
+        }
+    };
+}
+
+/// Runs a call for its status.
+macro_rules! status {
+    ($call:expr) => {
+        // SAFETY: places and text that are there.
+        unsafe { $call }
+    };
+}
+
+/// The valid files of a corpus.
+pub fn valid_files(root: &Path) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for format in Format::ALL {
+        let folder = root.join(format.name()).join("valid");
+        paths.extend(data::files(&folder));
+    }
+    paths
+}
 
 /// A struct that begins with its size, otherwise empty.
 pub fn sized<T>() -> T {

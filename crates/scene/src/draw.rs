@@ -149,9 +149,14 @@ impl Scene {
         moved: &Moved<'_>,
         v_origin: VOrigin,
     ) -> Attribute {
+        // Files may store fewer components, which are other data.
+        let components = stored.format().components;
         match stored.semantic() {
-            Semantic::Position | Semantic::Normal | Semantic::Tangent => moved.apply(stored),
-            Semantic::TexCoord(_) if v_origin != self.v_origin() => flipped(stored),
+            Semantic::Position => moved.apply(stored),
+            Semantic::Normal | Semantic::Tangent if components >= 3 => moved.apply(stored),
+            Semantic::TexCoord(_) if components >= 2 && v_origin != self.v_origin() => {
+                flipped(stored)
+            }
             Semantic::Color(_) => lit(stored),
             _ => stored,
         }

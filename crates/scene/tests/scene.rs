@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use meshmap::{Format, MeshFile, Scratch, Semantic, Winding, iqm};
 use meshmap_scene::{
-    Buffer, Fact, FactKind, Joints, Levels, Parts, Pose, PosedFrame, Rest, Scene, SceneOptions,
-    Shape, Unit, matrix,
+    Buffer, DrawOptions, Fact, FactKind, Joints, Levels, Parts, Pose, PosedFrame, Rest, Scene,
+    SceneOptions, Shape, Unit, VectorKind, matrix,
 };
 use meshmap_testing::{data, open};
 
@@ -550,4 +550,56 @@ fn keys_are_found_by_time() {
         assert_eq!((from, to), (expected.0, expected.1), "{steps}");
         assert!((fraction - expected.2).abs() < 1e-5, "{steps}: {fraction}");
     }
+}
+
+#[test]
+fn shapes_are_drawn_in_the_pose_by_one_convention() {
+    let (mut posed, mut turned, mut flipped, mut weighted) = (0, 0, 0, 0);
+    for (path, file) in valid_files() {
+        let scene = scene_of(&file);
+        let skeleton = scene.skeleton(&mut Vec::new()).unwrap();
+        let mut options = DrawOptions::default();
+        options.joint_count = skeleton.map_or(0, |it| it.joints.len() as u16);
+        for (index, shape) in scene.shapes().iter().enumerate() {
+            let stored = shape.view(0).unwrap();
+            let drawn = scene.draw(index, 0, &options).unwrap().mesh;
+            let read = |mesh: &meshmap::MeshView, semantic| {
+                let found = mesh.attribute(&semantic).unwrap();
+                found.map(|attribute| attribute.to_f32::<4>())
+            };
+            let mut positions = read(&stored, Semantic::Position).unwrap();
+            if let Some(pose) = scene.pose() {
+                pose.apply_to(&stored, VectorKind::Point, &mut positions)
+                    .unwrap();
+                posed += 1;
+            }
+            let bits = |values: Vec<[f32; 4]>| values.concat().into_iter().map(f32::to_bits);
+            let found = read(&drawn, Semantic::Position).unwrap();
+            assert!(bits(found).eq(bits(positions)), "{path:?}");
+
+            let turns = scene.turns_triangles(Winding::CounterClockwise).unwrap();
+            turned += u32::from(turns);
+            let expected = stored.indices().triangles().map(|[a, b, c]| match turns {
+                true => [a, c, b],
+                false => [a, b, c],
+            });
+            assert!(drawn.indices().triangles().eq(expected), "{path:?}");
+
+            let flips = scene.v_origin() != meshmap::VOrigin::Top;
+            let texcoords = [&stored, &drawn].map(|mesh| read(mesh, Semantic::TexCoord(0)));
+            if let [Some(stored), Some(drawn)] = texcoords {
+                for (stored, drawn) in stored.iter().zip(drawn) {
+                    let v = if flips { 1.0 - stored[1] } else { stored[1] };
+                    assert_eq!(drawn[1].to_bits(), v.to_bits(), "{path:?}");
+                }
+                flipped += u32::from(flips);
+            }
+            for weights in read(&drawn, Semantic::Weights(0)).unwrap_or_default() {
+                assert!((weights.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{path:?}");
+                weighted += 1;
+            }
+        }
+    }
+    let seen = [posed, turned, flipped, weighted];
+    assert!(seen.iter().all(|count| *count > 2), "{seen:?}");
 }

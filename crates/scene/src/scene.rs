@@ -421,9 +421,23 @@ impl Scene {
     /// reading them reports the damage.
     #[must_use]
     pub fn facts(&self) -> Vec<Fact> {
+        self.facts_with(|shape, facts| {
+            shape.add_facts(facts);
+            shape.add_facts_of_triangles(facts);
+        })
+    }
+
+    /// Like [`facts`](Self::facts), without those that the triangles of snapshots have: their numbers of materials, and which of their edges
+    /// are visible. No snapshot is decoded.
+    #[must_use]
+    pub fn facts_of_tables(&self) -> Vec<Fact> {
+        self.facts_with(Shape::add_facts)
+    }
+
+    fn facts_with(&self, add_facts: impl Fn(&Shape, &mut Facts)) -> Vec<Fact> {
         let mut facts = Facts::default();
         for shape in &self.shapes {
-            shape.add_facts(&mut facts);
+            add_facts(shape, &mut facts);
         }
         match &self.file {
             MeshFile::CGeo(proxy) => {

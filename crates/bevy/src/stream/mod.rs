@@ -256,7 +256,8 @@ pub(crate) fn advance(
 
 /// The animation of a stream; `None` before its file is loaded, and for files of other formats.
 fn clip(stream: &StreamedProxy, files: &Assets<MeshmapFile>) -> Option<Clip> {
-    let proxy = files.get(&stream.file)?.proxy.clone()?;
+    let file = files.get(&stream.file)?;
+    let proxy = file.proxy.clone()?;
     let usual = || {
         Timing::new(
             0.0,
@@ -269,6 +270,7 @@ fn clip(stream: &StreamedProxy, files: &Assets<MeshmapFile>) -> Option<Clip> {
         proxy,
         timing,
         material: stream.material,
+        turns_triangles: file.turns_triangles,
     })
 }
 

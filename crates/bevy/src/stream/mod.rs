@@ -265,7 +265,9 @@ fn clip(stream: &StreamedProxy, files: &Assets<MeshmapFile>) -> Option<Clip> {
             proxy.snapshot_count(),
         )
     };
-    let timing = proxy.timing().unwrap_or_else(usual);
+    // Some files store a time of 0 from one snapshot to the next.
+    let stored = proxy.timing().filter(|timing| timing.step() > 0.0);
+    let timing = stored.unwrap_or_else(usual);
     Some(Clip {
         proxy,
         timing,

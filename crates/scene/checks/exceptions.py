@@ -41,7 +41,7 @@ class Known:
 EXCEPTIONS = [
     Known(
         "relative to the joints, these poses would be sheared: no target has such transforms, and a line says so",
-        doors="glb usd browser",
+        doors="glb usd browser bevy",
         moments="clip",
         what="absent",
         when=lambda zero, moment: zero.is_sheared(moment),
@@ -83,7 +83,7 @@ EXCEPTIONS = [
     ),
     Known(
         "corners at one position, but with other normals: one program counts them as one corner, another one as two",
-        doors="glb obj ply usd browser blender python",
+        doors="glb obj ply usd browser blender bevy python",
         files="hand_v2_prec0_base0*.tmf",
         what="triangles",
     ),
@@ -191,7 +191,7 @@ EXCEPTIONS = [
     ),
     Known(
         "normals have the stored lengths, and are interpolated with these",
-        doors="usd browser",
+        doors="usd browser bevy",
         files="large_numbers_*.cgeo",
         moments="between",
         what="normals",

@@ -1,5 +1,7 @@
 //! Meshes, materials and joints as JSON and arrays.
 
+use std::collections::HashMap;
+
 use bevy_animation::AnimatedBy;
 use bevy_app::App;
 use bevy_asset::{Assets, Handle};
@@ -26,9 +28,9 @@ pub(crate) fn file(
     let mut entities = app
         .world_mut()
         .query::<(Entity, &Mesh3d, Option<&SkinnedMesh>)>();
-    let mut spawned = Vec::new();
+    let mut spawned = HashMap::new();
     for (entity, mesh, skin) in entities.iter(app.world()) {
-        spawned.push((entity, mesh.0.clone(), skin.cloned()));
+        spawned.insert(mesh.0.id(), (entity, skin.cloned()));
     }
     let world = app.world();
     let files = world.resource::<Assets<MeshmapFile>>();
@@ -38,8 +40,8 @@ pub(crate) fn file(
     for handle in &file.meshes {
         let shape = meshes.get(handle).ok_or("a mesh is gone")?;
         for primitive in &shape.primitives {
-            let found = spawned.iter().find(|(_, mesh, _)| *mesh == primitive.mesh);
-            let (entity, _, skin) = found.ok_or("a mesh is not spawned")?;
+            let found = spawned.get(&primitive.mesh.id());
+            let (entity, skin) = found.ok_or("a mesh is not spawned")?;
             let mut fields: Fields = vec![
                 ("name", text(&shape.name)),
                 ("address", text(&shape.address)),

@@ -30,6 +30,8 @@ use crate::read::{self, Access};
 use crate::scene;
 use crate::settings::{Axes, DamagedParts, Levels, MeshmapSettings};
 use crate::skeleton::Joints;
+#[cfg(feature = "pbr")]
+use crate::standard;
 
 /// Loads files of all formats. [`MeshmapPlugin`](crate::MeshmapPlugin) registers it.
 #[derive(TypePath)]
@@ -180,30 +182,14 @@ impl Load<'_, '_> {
         }
         let meshes = self.meshes(&joints)?;
         let animations = self.animations(&clips, &joints)?;
-        let mut sentences = self.hidden.sentences(joints.len());
-        sentences.extend(self.images.sentences(self.context.path()));
-        for sentence in sentences {
-            self.warn(sentence);
-        }
-        for sentence in hidden::sentences_of_facts(&self.scene.facts_of_tables(), self.settings) {
-            // Most files have such data, and few apps need it.
-            tracing::info!("{}: {sentence}", self.context.path());
-            self.warnings.push(sentence);
-        }
+        self.report(&joints);
 
         if self.rests {
             joints.add_rest();
         }
         let skin = self.skin(&joints);
-        let list = std::mem::take(&mut self.materials.list);
         #[cfg(feature = "pbr")]
-        let standard = self.standard_materials(&list);
-        let mut materials = Vec::with_capacity(list.len());
-        for (index, material) in list.into_iter().enumerate() {
-            let label = MeshmapLabel::Material(index).to_string();
-            materials.push(self.context.add_labeled_asset(label, material));
-        }
-
+        let standard = self.standard_materials();
         let root = scene::root_transform(self.scene, self.settings);
         let name = self.context.path().path().file_stem();
         let name = name.map(|name| name.to_string_lossy().into_owned());
@@ -220,6 +206,14 @@ impl Load<'_, '_> {
         let world = WorldAsset::new(scene::world(&parts, self.settings));
         let label = MeshmapLabel::Scene.to_string();
         let scene = self.context.add_labeled_asset(label, world);
+        let mut materials = Vec::new();
+        for (index, material) in std::mem::take(&mut self.materials.list)
+            .into_iter()
+            .enumerate()
+        {
+            let label = MeshmapLabel::Material(index).to_string();
+            materials.push(self.context.add_labeled_asset(label, material));
+        }
         let mut handles = Vec::with_capacity(meshes.len());
         for LabelledMesh { label, mesh } in meshes {
             handles.push(self.context.add_labeled_asset(label, mesh));
@@ -243,6 +237,21 @@ impl Load<'_, '_> {
     fn warn(&mut self, text: String) {
         tracing::warn!("{}: {text}", self.context.path());
         self.warnings.push(text);
+    }
+
+    /// Adds the data that Bevy does not show to the warnings.
+    fn report(&mut self, joints: &Joints) {
+        let mut sentences = self.hidden.sentences(joints.len());
+        sentences.extend(self.images.sentences(self.context.path()));
+        for sentence in sentences {
+            self.warn(sentence);
+        }
+        let facts = self.scene.facts_of_tables();
+        for sentence in hidden::sentences_of_facts(&facts, self.settings) {
+            // Most files have such data, and few apps need it.
+            tracing::info!("{}: {sentence}", self.context.path());
+            self.warnings.push(sentence);
+        }
     }
 
     /// The value of a part, or `None` with a warning if Bevy cannot use it, or if damaged parts are skipped.
@@ -481,24 +490,17 @@ impl Load<'_, '_> {
     }
 
     #[cfg(feature = "pbr")]
-    fn standard_materials(
-        &mut self,
-        materials: &[MeshmapMaterial],
-    ) -> Vec<Handle<bevy_pbr::StandardMaterial>> {
+    fn standard_materials(&mut self) -> Vec<Handle<bevy_pbr::StandardMaterial>> {
         // Any side may be the front of a file whose format does not define the winding.
         let knows_fronts = self.scene.conventions().front_face.is_some();
-        let mut handles = Vec::with_capacity(materials.len());
-        for (index, material) in materials.iter().enumerate() {
+        let mut handles = Vec::with_capacity(self.materials.list.len());
+        for (index, material) in self.materials.list.iter().enumerate() {
+            // The asset waits for its image, so that it has a context of its own.
+            let mut context = self.context.begin_labeled_asset();
+            let standard = standard::material(material, knows_fronts, &mut context);
+            let loaded = context.finish(standard);
             let label = MeshmapLabel::StandardMaterial(index).to_string();
-            let standard = |context: &mut LoadContext<'_>| {
-                Ok::<_, std::convert::Infallible>(crate::standard::material(
-                    material,
-                    knows_fronts,
-                    context,
-                ))
-            };
-            let Ok(handle) = self.context.labeled_asset_scope(label, standard);
-            handles.push(handle);
+            handles.push(self.context.add_loaded_labeled_asset(label, loaded));
         }
         handles
     }

@@ -150,7 +150,11 @@ fn sheared_animations_are_left_out_with_a_warning() {
 #[test]
 fn files_with_only_animations_have_joints_and_clips() {
     // The first two have no joints: the poses of their first frames are some.
-    for name in ["ours_masks_a.iqm", "anim_constant.iqm", "anim_only_joints.iqm"] {
+    for name in [
+        "ours_masks_a.iqm",
+        "anim_constant.iqm",
+        "anim_only_joints.iqm",
+    ] {
         let path = valid("iqm", name);
         let (mut app, handle) = loaded(path.parent().unwrap(), name, MeshmapPlugin::default());
         let skins = app.world().resource::<Assets<MeshmapSkin>>();
@@ -372,8 +376,8 @@ mod pbr {
     fn standard(folder: &Path, name: &Path) -> StandardMaterial {
         let (app, _handle) = loaded(folder, name, MeshmapPlugin::default());
         let server = app.world().resource::<bevy_asset::AssetServer>();
-        let path = AssetPath::from_path(name).with_label("Material0/std");
-        let handle = server.get_handle::<StandardMaterial>(path.into_owned());
+        let path = AssetPath::from_path(name).into_owned();
+        let handle = server.get_handle::<StandardMaterial>(path.with_label("Material0/std"));
         let materials = app.world().resource::<Assets<StandardMaterial>>();
         materials.get(&handle.unwrap()).unwrap().clone()
     }

@@ -17,7 +17,7 @@ use bevy_world_serialization::{WorldAssetRoot, WorldSerializationPlugin};
 use crate::json::{self, Sink};
 use crate::{Outcome, Request, show};
 
-/// What Bevy gets of a file, as a line of JSON.
+/// Loads a file, and shows it as a line of JSON.
 pub(crate) fn show(path: &Path, request: &Request, sink: &mut Sink) -> Outcome<String> {
     let path = std::path::absolute(path)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -126,7 +126,7 @@ fn wait(app: &mut App, handle: &Handle<MeshmapFile>) -> Outcome<Result<(), Strin
     })
 }
 
-/// The mesh of a stream at a time; `None` if the file is no proxy, or its frame cannot be decoded.
+/// The mesh of a stream at a time; `None` if the file is not a proxy, or its frame cannot be decoded.
 fn stream(
     app: &mut App,
     handle: &Handle<MeshmapFile>,

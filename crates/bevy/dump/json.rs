@@ -52,7 +52,7 @@ impl Sink {
         Ok(Self { file, place: 0 })
     }
 
-    /// Adds floats; returns where they are.
+    /// Adds floats; returns their place.
     pub(crate) fn floats(&mut self, numbers: &[f32], width: usize) -> Outcome<String> {
         let bytes: Vec<u8> = numbers
             .iter()
@@ -61,7 +61,7 @@ impl Sink {
         self.add(&bytes, numbers.len() / width.max(1), width, "<f4")
     }
 
-    /// Adds integers; returns where they are.
+    /// Adds integers; returns their place.
     pub(crate) fn integers(&mut self, numbers: &[u32], width: usize) -> Outcome<String> {
         let bytes: Vec<u8> = numbers
             .iter()

@@ -1,4 +1,4 @@
-//! What Bevy gets of a file, for programs that compare it with others: `crates/scene/checks/bevy.py` does.
+//! Prints what Bevy gets of a file, for programs that compare it with others: `crates/scene/checks/bevy.py` does.
 //!
 //!     dump ARRAYS [--level LEVEL] [--clip INDEX@SECONDS].. [--snapshot SECONDS].. FILE..
 //!

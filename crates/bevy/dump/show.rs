@@ -149,7 +149,7 @@ fn attribute(mesh: &Mesh, attribute: MeshVertexAttribute, sink: &mut Sink) -> Ou
     }
 }
 
-/// Where an entity is in the world: a matrix, columns one after another.
+/// The place of an entity in the world: a matrix, columns one after another.
 pub(crate) fn place(app: &App, entity: Entity, sink: &mut Sink) -> Outcome<String> {
     let place = app.world().get::<GlobalTransform>(entity);
     let place = place.copied().unwrap_or_default();
@@ -168,7 +168,7 @@ fn inverse_bind(app: &App, skin: Option<&SkinnedMesh>, sink: &mut Sink) -> Outco
     floats_of(&matrices, sink)
 }
 
-/// Where joints are in the world: those of the skin, or all of a file without meshes.
+/// The places of joints in the world: of the skin, or of all joints of a file without meshes.
 pub(crate) fn joints(app: &mut App, sink: &mut Sink) -> Outcome<String> {
     let mut skins = app.world_mut().query::<&SkinnedMesh>();
     let mut all = app.world_mut().query::<(Entity, &AnimatedBy)>();

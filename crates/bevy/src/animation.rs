@@ -68,7 +68,7 @@ pub(crate) fn curves(clip: &Clip, joints: &Joints) -> meshmap_scene::Result<Anim
                         AnimatableCurve::new(animated_field!(Transform::$field), curve),
                     );
                 } else if let Some(value) = first {
-                    // One key is no curve.
+                    // A curve has two keys or more.
                     let curve = ConstantCurve::new(Interval::EVERYWHERE, value);
                     curves.add_curve_to_target(
                         target,

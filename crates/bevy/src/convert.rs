@@ -8,7 +8,7 @@ use crate::error::MeshmapError;
 use crate::hidden::Hidden;
 use crate::settings::{MeshParts, MeshmapSettings};
 
-/// What a scene says about all of its vertices.
+/// The answers of a scene that hold for all of its vertices.
 #[derive(Clone, Copy)]
 pub(crate) struct Meaning<'a> {
     pub(crate) are_points: bool,

@@ -12,7 +12,7 @@ const MOST_JOINTS: usize = 256;
 /// The most names in a sentence.
 const MOST_NAMES: usize = 4;
 
-/// What becomes of a kind of data.
+/// The place of a kind of data in Bevy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Decision {
     /// Bevy has it. What a part of it lacks is a separate sentence.
@@ -46,7 +46,7 @@ fn decide(kind: FactKind, settings: &MeshmapSettings) -> Decision {
         | FactKind::Influences
         | FactKind::MaterialIds
         | FactKind::Materials
-        // Those that are not found are listed where they are looked for.
+        // Images that are not found are listed by `Images`.
         | FactKind::Images
         | FactKind::Levels
         | FactKind::Snapshots
@@ -109,7 +109,7 @@ fn shortened(names: &[String], count: u64) -> String {
     names.join(", ") + more
 }
 
-/// What is found while arrays are made.
+/// Data that is found while arrays are made.
 #[derive(Default)]
 pub(crate) struct Hidden {
     without_triangles: BTreeSet<String>,

@@ -43,7 +43,7 @@ pub(crate) struct Images {
 }
 
 impl Images {
-    /// Looks for the images of all materials beside the file at a path. `server` is gone if the app has ended.
+    /// Looks for the images of all materials in the folder of a file. `server` is gone if the app has ended.
     pub(crate) async fn find(
         scene: &Scene,
         settings: &MeshmapSettings,

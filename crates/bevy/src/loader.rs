@@ -39,7 +39,7 @@ pub struct MeshmapLoader {
     pub(crate) access: Access,
     pub(crate) options: Options,
     pub(crate) extensions: Vec<&'static str>,
-    /// Where images are looked for. The asset server keeps its loaders, so that they must not keep it.
+    /// The place to look for images. The asset server keeps its loaders, so that they must not keep it.
     pub(crate) sources: Weak<AssetServer>,
 }
 
@@ -106,14 +106,14 @@ fn scene_options(file: &MeshFile, settings: &MeshmapSettings) -> SceneOptions {
     options
 }
 
-/// The materials of a file: those that differ in something.
+/// The materials of a file, each once.
 #[derive(Default)]
 struct Materials {
     list: Vec<MeshmapMaterial>,
     indices: HashMap<MaterialKey, usize>,
 }
 
-/// What distinguishes materials.
+/// All that distinguishes two materials.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct MaterialKey {
     name: String,
@@ -138,7 +138,7 @@ struct Load<'a, 'b> {
     charge: Charge<'static>,
 }
 
-/// What the labels of a mesh and of its primitives are made of.
+/// The numbers in the labels of a mesh and of its primitives.
 #[derive(Clone, Copy)]
 struct MeshLabel {
     /// The level of detail, unless it is the finest.
@@ -495,7 +495,7 @@ impl Load<'_, '_> {
         let knows_fronts = self.scene.conventions().front_face.is_some();
         let mut handles = Vec::with_capacity(self.materials.list.len());
         for (index, material) in self.materials.list.iter().enumerate() {
-            // The asset waits for its image, so that it has a context of its own.
+            // The asset waits for its image, which belongs to its context.
             let mut context = self.context.begin_labeled_asset();
             let standard = standard::material(material, knows_fronts, &mut context);
             let loaded = context.finish(standard);

@@ -28,7 +28,7 @@ fn formats() -> impl Iterator<Item = &'static str> {
 fn expected(path: &Path) -> Result<Vec<Vec<MeshView>>, Error> {
     let file = MeshFile::open(path)?;
     let mut from = file.format().conventions();
-    // What a format does not define is as in OpenGL, unless normals say otherwise.
+    // Conventions that a format does not define are as in OpenGL, unless normals show others.
     let front = from.front_face.unwrap_or(Winding::CounterClockwise);
     from.front_face = Some(match (runs_against_normals(&file), front) {
         (false, front) => front,

@@ -1,4 +1,4 @@
-//! What `meshmap-scene` decides about a file, in Bevy: joints and clips of all kinds, materials, images.
+//! The decisions of `meshmap-scene` about a file, in Bevy: joints and clips of all kinds, materials, images.
 #![allow(
     clippy::field_reassign_with_default,
     clippy::unwrap_used,

@@ -427,8 +427,8 @@ impl Scene {
         })
     }
 
-    /// Like [`facts`](Self::facts), without those that the triangles of snapshots have: their numbers of materials, and which of their edges
-    /// are visible. No snapshot is decoded.
+    /// Like [`facts`](Self::facts), without the facts of the triangles of snapshots: numbers of materials, and visible edges. No snapshot is
+    /// decoded.
     #[must_use]
     pub fn facts_of_tables(&self) -> Vec<Fact> {
         self.facts_with(Shape::add_facts)

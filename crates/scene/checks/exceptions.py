@@ -117,7 +117,7 @@ EXCEPTIONS = [
     ),
     Known(
         "numbers of up to 3e38, beside which the corners of most triangles are at one place, and cannot be told apart",
-        doors="glb obj ply usd browser blender python",
+        doors="glb obj ply usd browser blender bevy python",
         files="special_numbers_*.cgeo",
         what="normals texcoords winding triangles",
     ),

@@ -467,6 +467,12 @@ impl Scene {
         numbers.len()
     }
 
+    /// The meter of the memory that the scene keeps. A program that charges what it makes of the scene to it has one limit for both.
+    #[must_use]
+    pub fn meter(&self) -> &Arc<Meter<'static>> {
+        &self.meter
+    }
+
     /// Parts of the file that cannot be used as they are stored.
     #[must_use]
     pub fn remarks(&self) -> &[Remark] {

@@ -56,15 +56,15 @@ impl Images {
         let Some(server) = server.upgrade() else {
             return images;
         };
+        if scene.are_points() || !settings.parts.texcoords {
+            return images;
+        }
         let mut names: Vec<&str> = Vec::new();
         let mut seen = BTreeSet::new();
         for shape in scene.shapes() {
             let Some(name) = shape.material().and_then(|material| material.image) else {
                 continue;
             };
-            if scene.are_points() || !settings.parts.texcoords {
-                continue;
-            }
             if !has_texcoords(shape) {
                 if is_image(name) {
                     images.without_texcoords.insert(name.to_owned());

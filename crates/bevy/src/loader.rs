@@ -1,7 +1,7 @@
 //! The asset loader: a file to labelled assets.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
 use bevy_animation::AnimationClip;
 use bevy_animation::graph::AnimationGraph;
@@ -12,9 +12,7 @@ use bevy_mesh::Mesh;
 use bevy_mesh::skinning::SkinnedMeshInverseBindposes;
 use bevy_reflect::TypePath;
 use bevy_world_serialization::WorldAsset;
-use meshmap::{
-    Axis, Charge, ErrorKind, MeshFile, MeshView, Meter, Options, Role, VOrigin, Winding, cgeo,
-};
+use meshmap::{Axis, Charge, ErrorKind, MeshFile, MeshView, Options, Role, VOrigin, Winding, cgeo};
 use meshmap_scene::{Clip, Remark, Scene, SceneOptions, Shape, Tints};
 
 use crate::animation::{self, UniqueNames};
@@ -59,8 +57,6 @@ impl AssetLoader for MeshmapLoader {
         let file = MeshFile::from_source(source, &self.options)?;
         let scene = Scene::new(&file, &scene_options(&file, settings))?;
         let images = Images::find(&scene, settings, context.path(), &self.sources).await;
-        let stored = file.source().len()?.unwrap_or_default();
-        let meter = Arc::new(Meter::new(file.limits(), stored));
         let mut load = Load {
             scene: &scene,
             images: &images,
@@ -71,7 +67,7 @@ impl AssetLoader for MeshmapLoader {
             rests: false,
             hidden: Hidden::default(),
             warnings: Vec::new(),
-            charge: Charge::shared(&meter),
+            charge: Charge::shared(scene.meter()),
         };
         let loaded = load.run(file.as_cgeo().cloned())?;
         Ok(MeshmapFile { opened, ..loaded })
@@ -448,19 +444,29 @@ impl Load<'_, '_> {
 
     /// The clips for which there is memory, and which translations, rotations and scales of joints express.
     fn animations(&mut self, clips: &[Clip], joints: &Joints) -> Result<Animations, MeshmapError> {
+        /// A file can have millions of animations.
+        const MOST_WARNINGS: usize = 16;
         let mut names = UniqueNames::default();
+        let mut left_out: usize = 0;
         let mut graph = AnimationGraph::new();
         let mut list = Vec::new();
         for (index, clip) in clips.iter().enumerate() {
-            let curves = self.curves(clip, joints).map_err(|error| match error {
-                // Other animations may be short enough, or have other joints.
-                meshmap_scene::Error::Read(error) if error.kind() != ErrorKind::LimitExceeded => {
-                    MeshmapError::File(error)
+            let curves = match self.curves(clip, joints) {
+                Ok(curves) => curves,
+                Err(meshmap_scene::Error::Read(error))
+                    if error.kind() != ErrorKind::LimitExceeded =>
+                {
+                    self.keep(Err::<(), _>(error))?;
+                    continue;
                 }
-                error => MeshmapError::Unusable(format!("animation {index} is left out: {error}")),
-            });
-            let Some(curves) = self.keep(curves)? else {
-                continue;
+                // Other animations may be short enough, or have transforms that joints can have.
+                Err(error) => {
+                    left_out += 1;
+                    if left_out <= MOST_WARNINGS {
+                        self.warn(format!("animation {index} is left out: {error}"));
+                    }
+                    continue;
+                }
             };
             let name = names.add(&clip.name(), index);
             let label = MeshmapLabel::Animation(name.clone()).to_string();
@@ -471,6 +477,10 @@ impl Load<'_, '_> {
                 clip: clip_handle,
                 repeats: clip.repeats(),
             });
+        }
+        let others = left_out.saturating_sub(MOST_WARNINGS);
+        if others > 0 {
+            self.warn(format!("{others} more animations are left out"));
         }
         if list.is_empty() {
             return Ok(Animations::default());
@@ -485,8 +495,13 @@ impl Load<'_, '_> {
         const COPIES: u64 = 3;
         let name = COPIES.saturating_mul(clip.anim().name.as_bytes().len() as u64);
         let bytes = animation::size(clip).saturating_add(name);
+        let before = self.charge.bytes();
         self.charge.grow(bytes, "keys of all animations")?;
-        animation::curves(clip, joints)
+        let curves = animation::curves(clip, joints);
+        if curves.is_err() {
+            self.charge.shrink_to(before);
+        }
+        curves
     }
 
     #[cfg(feature = "pbr")]

@@ -100,6 +100,8 @@ impl Plugin for MeshmapPlugin {
         init_foreign::<AnimationGraph>(app);
         init_foreign::<WorldAsset>(app);
         #[cfg(feature = "pbr")]
+        init_foreign::<bevy_image::Image>(app);
+        #[cfg(feature = "pbr")]
         init_foreign::<bevy_pbr::StandardMaterial>(app);
         // The components of scenes, which Bevy's plugins also register.
         app.register_type::<Transform>()

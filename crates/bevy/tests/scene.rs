@@ -369,28 +369,45 @@ fn no_name_of_an_image_leads_out_of_the_folder_of_the_file() {
 mod pbr {
     //! Materials of Bevy's renderer, without a renderer.
 
-    use bevy_asset::AssetPath;
+    use bevy_asset::{AssetPath, AssetServer};
     use bevy_pbr::StandardMaterial;
 
     use super::*;
 
-    fn standard(folder: &Path, name: &Path) -> StandardMaterial {
+    fn standard(folder: &Path, name: &str) -> (StandardMaterial, Option<String>) {
         let (app, _handle) = loaded(folder, name, MeshmapPlugin::default());
-        let server = app.world().resource::<bevy_asset::AssetServer>();
-        let path = AssetPath::from_path(name).into_owned();
+        let server = app.world().resource::<AssetServer>();
+        let path = AssetPath::parse(name).into_owned();
         let handle = server.get_handle::<StandardMaterial>(path.with_label("Material0/std"));
         let materials = app.world().resource::<Assets<StandardMaterial>>();
-        materials.get(&handle.unwrap()).unwrap().clone()
+        let material = materials.get(&handle.unwrap()).unwrap().clone();
+        let image = material.base_color_texture.as_ref();
+        let image = image.and_then(|image| image.path().map(ToString::to_string));
+        (material, image)
     }
 
     #[test]
     fn points_are_unlit() {
-        let points = standard(
-            &root().join("openctm/valid"),
-            Path::new("fakepointb_MG2.ctm"),
-        );
+        let (points, _) = standard(&root(), "openctm/valid/fakepointb_MG2.ctm");
         assert!(points.unlit && points.cull_mode.is_none());
-        let skinned = standard(&root().join("iqm/valid"), Path::new("skin_multi_anim.iqm"));
+        let (skinned, _) = standard(&root(), "iqm/valid/skin_multi_anim.iqm");
         assert!(!skinned.unlit && skinned.cull_mode.is_some());
+    }
+
+    #[test]
+    fn images_are_textures() {
+        let (material, image) = standard(&root(), "textures/crate.iqm");
+        assert_eq!(image.as_deref(), Some("textures/crate.png"));
+        assert_eq!(material.base_color, Color::srgb_u8(255, 255, 255));
+    }
+
+    #[test]
+    fn images_of_a_format_that_bevy_is_built_without_are_a_warning() {
+        let (material, warnings) = with_image("crate.tga", &["models/crate.tga"]);
+        assert_eq!(material.image_path, None);
+        assert_eq!(
+            warnings,
+            ["images are not shown, because Bevy is built without their format: models/crate.tga"]
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The animations of IQM models as clips.
+//! The animations of a scene as clips of Bevy.
 
 use std::collections::HashSet;
 
@@ -6,102 +6,71 @@ use bevy_animation::animation_curves::AnimatableCurve;
 use bevy_animation::{AnimationClip, animated_field};
 use bevy_curve::{ConstantCurve, Interval, UnevenSampleAutoCurve};
 use bevy_transform::components::Transform;
-use meshmap::iqm;
+use meshmap_scene::Clip;
 
-use crate::error::MeshmapError;
 use crate::skeleton::{Joints, transform};
 
-/// Animations may share frames, but a small file cannot ask for many more keys than it has frames.
-const MOST_SHARED: usize = 16;
-
-/// A clip with its name, which is unique in the file.
-pub(crate) struct Clip {
-    pub(crate) name: String,
-    pub(crate) clip: AnimationClip,
-    pub(crate) repeats: bool,
+/// The names of the clips of a file: each is there once.
+#[derive(Default)]
+pub(crate) struct UniqueNames {
+    used: HashSet<String>,
 }
 
-/// The clips of a model, all of whose poses are joints.
-pub(crate) fn clips(model: &iqm::Model, joints: &Joints) -> Result<Vec<Clip>, MeshmapError> {
-    let frames = model.frames();
-    let width = frames.pose_count();
-    if model.anims().len() == 0 || width == 0 {
-        return Ok(Vec::new());
-    }
-    if width != joints.len() {
-        let text = format!(
-            "iqm: poses: expected one for each of {} joints, found {width}",
-            joints.len()
-        );
-        return Err(MeshmapError::Unusable(text));
-    }
-    let parents = model
-        .poses()
-        .map(|pose| pose.parent.map(|parent| parent as usize));
-    if !parents.eq(joints.parents.iter().copied()) {
-        let text = "iqm: poses: expected the parents of the joints, found others".to_owned();
-        return Err(MeshmapError::Unusable(text));
-    }
-    let values = frames.read()?;
-    let count = frames.len() as usize;
-    let asked = model.anims().fold(0_usize, |sum, anim| {
-        sum.saturating_add(anim.num_frames as usize)
-    });
-    if asked > count.saturating_mul(MOST_SHARED) {
-        let text = format!(
-            "iqm: anims: expected at most {MOST_SHARED} uses of each of {count} frames, found {asked} frames"
-        );
-        return Err(MeshmapError::Unusable(text));
-    }
-    let mut used = HashSet::new();
-    let mut clips = Vec::new();
-    for (index, anim) in model.anims().enumerate() {
-        let mut name = anim.name.to_string();
-        if name.is_empty() || !used.insert(name.clone()) {
+impl UniqueNames {
+    /// The name of the clip with an index, which follows a name that is empty or used already.
+    pub(crate) fn add(&mut self, name: &str, index: usize) -> String {
+        let mut name = name.to_owned();
+        while name.is_empty() || !self.used.insert(name.clone()) {
             name = format!("{name}/{index}");
-            used.insert(name.clone());
         }
-        let range = anim.frames();
-        let run = values
-            .get(range.start as usize * width..range.end as usize * width)
-            .unwrap_or_default();
-        let clip = clip(run, joints, anim.rate(), anim.is_loop());
-        clips.push(Clip {
-            name,
-            clip,
-            repeats: anim.is_loop(),
-        });
+        name
     }
-    Ok(clips)
 }
 
-/// A clip of frames, each with one transform per joint.
-fn clip(frames: &[iqm::Trs], joints: &Joints, rate: f32, repeats: bool) -> AnimationClip {
-    let mut clip = AnimationClip::default();
-    let width = joints.len();
-    for joint in 0..width {
-        let keys = frames.iter().skip(joint).step_by(width);
-        // From its last frame, an animation that repeats continues to its first.
-        let close = frames
-            .get(joint)
-            .filter(|_| repeats && frames.len() > width);
-        let keys: Vec<(f32, Transform)> = keys
-            .chain(close)
-            .enumerate()
-            .map(|(index, trs)| (index as f32 / rate, transform(trs.normalized())))
-            .collect();
+/// The bytes of the curves of a clip.
+pub(crate) fn size(clip: &Clip) -> u64 {
+    /// Three curves have a time and a value each: a translation, a rotation and a scale.
+    const OF_KEY: u64 = 3 * 4 + 12 + 16 + 12;
+    /// Three curves in their boxes, and an entry of a table.
+    const OF_JOINT: u64 = 512;
+    let keys = (clip.key_count() as u64).saturating_mul(OF_KEY);
+    (clip.joint_count() as u64).saturating_mul(keys.saturating_add(OF_JOINT))
+}
+
+/// The curves of a clip.
+///
+/// # Errors
+///
+/// Returns the errors of [`Clip::local_keys`].
+pub(crate) fn curves(clip: &Clip, joints: &Joints) -> meshmap_scene::Result<AnimationClip> {
+    let transforms = clip.local_keys()?;
+    let rate = f64::from(clip.rate());
+    let times: Vec<f32> = clip
+        .key_frames()
+        .map(|frame| (frame / rate) as f32)
+        .collect();
+    let mut curves = AnimationClip::default();
+    for joint in 0..clip.joint_count() {
+        let of_joint = transforms
+            .iter()
+            .skip(joint)
+            .step_by(clip.joint_count().max(1));
+        let values: Vec<Transform> = of_joint.map(transform).collect();
         let target = joints.target(joint);
         macro_rules! add {
             ($field:ident) => {
-                let samples = keys.iter().map(|(time, value)| (*time, value.$field));
-                if let Ok(curve) = UnevenSampleAutoCurve::new(samples) {
-                    clip.add_curve_to_target(
+                let values = values.iter().map(|value| value.$field);
+                let first = values.clone().next();
+                let keys = times.iter().copied().zip(values);
+                if let Ok(curve) = UnevenSampleAutoCurve::new(keys) {
+                    curves.add_curve_to_target(
                         target,
                         AnimatableCurve::new(animated_field!(Transform::$field), curve),
                     );
-                } else if let Some((_, value)) = keys.first() {
-                    let curve = ConstantCurve::new(Interval::EVERYWHERE, value.$field);
-                    clip.add_curve_to_target(
+                } else if let Some(value) = first {
+                    // A curve has two keys or more.
+                    let curve = ConstantCurve::new(Interval::EVERYWHERE, value);
+                    curves.add_curve_to_target(
                         target,
                         AnimatableCurve::new(animated_field!(Transform::$field), curve),
                     );
@@ -112,5 +81,5 @@ fn clip(frames: &[iqm::Trs], joints: &Joints, rate: f32, repeats: bool) -> Anima
         add!(rotation);
         add!(scale);
     }
-    clip
+    Ok(curves)
 }

@@ -2,7 +2,7 @@
 
 use bevy_animation::AnimationClip;
 use bevy_animation::graph::{AnimationGraph, AnimationNodeIndex};
-use bevy_asset::{Asset, Handle};
+use bevy_asset::{Asset, AssetPath, Handle};
 use bevy_color::Color;
 use bevy_mesh::Mesh;
 use bevy_mesh::skinning::SkinnedMeshInverseBindposes;
@@ -36,18 +36,20 @@ pub struct MeshmapFile {
     pub opened: Option<meshmap::Source>,
     /// The errors of parts that were left out, and a sentence for each kind of data that Bevy does not show.
     pub warnings: Vec<String>,
+    /// `true` if corners of triangles have another order than in the file.
+    pub(crate) turns_triangles: bool,
 }
 
 /// A mesh, with one primitive per run of triangles of one material.
 #[derive(Asset, TypePath, Clone, Debug)]
 pub struct MeshmapMesh {
-    /// The name; empty if the file has none.
+    /// The name; empty if the file has none. Faces of Second Life meshes have the names `face_0`, `face_0_lod1` and so on.
     pub name: String,
     /// The address in the file, as the library and the command `meshmap` use it.
     pub address: String,
     /// The level of detail; `None` if the mesh is not one.
     pub lod: Option<u32>,
-    /// The primitives.
+    /// The primitives; none of a mesh without triangles, unless all meshes are points.
     pub primitives: Vec<MeshmapPrimitive>,
 }
 
@@ -62,15 +64,22 @@ pub struct MeshmapPrimitive {
     pub bounds: Option<Bounds>,
 }
 
-/// A material: a name and an ID, which are all that these formats store.
+/// A material: a name, an image and an ID, which are all that these formats store.
 #[derive(Asset, TypePath, Clone, Debug, PartialEq)]
 pub struct MeshmapMaterial {
-    /// The name, often the path of a texture; empty if the file has none.
+    /// The name, often the path of an image; empty if the file has none.
     pub name: String,
     /// The material ID.
     pub id: u32,
-    /// A colour for the index of the material.
+    /// The base colour: white, which colours of vertices and an image are multiplied by, or else the colour that all programs of
+    /// meshmap give the material ([`Tints`](meshmap_scene::Tints)).
     pub color: Color,
+    /// The image as the file names it.
+    pub image: Option<String>,
+    /// The path of the image, if it is in the folder of the file or in one below.
+    pub image_path: Option<AssetPath<'static>>,
+    /// `true` for points, which have no surface that light falls on.
+    pub unlit: bool,
 }
 
 /// The joints of skinned meshes.

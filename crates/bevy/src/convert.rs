@@ -1,43 +1,42 @@
-//! One group of a mesh view as a Bevy mesh.
+//! One group of a shape as a Bevy mesh.
 
 use bevy_mesh::{Indices, Mesh, PrimitiveTopology, VertexAttributeValues};
-use meshmap::{
-    Attribute, Conventions, Format, Influences, MeshView, Semantic, VOrigin, colors_to_linear,
-};
+use meshmap::{Attribute, Bounds, MeshView, Semantic, colors_to_linear};
+use meshmap_scene::{Pose, VectorKind};
 
 use crate::error::MeshmapError;
 use crate::hidden::Hidden;
 use crate::settings::{MeshParts, MeshmapSettings};
-use crate::skeleton::Joints;
 
-/// The winding and texture origin of Bevy. Axes stay: see [`Axes`](crate::Axes).
-pub(crate) fn conventions(format: Format) -> (Conventions, Conventions) {
-    let from = format.conventions();
-    let mut to = Conventions::default();
-    // A convention that the format does not define stays as it is.
-    if from.front_face.is_some() {
-        to.front_face = Conventions::Y_UP_CCW.front_face;
-    }
-    if from.v_origin.is_some() {
-        to.v_origin = Some(VOrigin::Top);
-    }
-    (from, to)
+/// The answers of a scene that hold for all of its vertices.
+#[derive(Clone, Copy)]
+pub(crate) struct Meaning<'a> {
+    pub(crate) are_points: bool,
+    /// `true` if corners of triangles are reversed, so that fronts are counter-clockwise.
+    pub(crate) turns_triangles: bool,
+    /// `true` if V counts from the lower edge of images.
+    pub(crate) is_from_below: bool,
+    /// The transform of vertices with weights into the bind pose.
+    pub(crate) pose: Option<&'a Pose>,
+    /// The number of joints that vertices may follow; `None` if they follow none.
+    pub(crate) joint_count: Option<u16>,
 }
 
 /// A mesh, and the error of each attribute that cannot be decoded.
 pub(crate) struct Converted {
     pub(crate) mesh: Mesh,
-    /// `true` if vertices follow the joint that [`Joints::add_rest`] adds.
+    /// The box around the positions.
+    pub(crate) bounds: Option<Bounds>,
+    /// `true` if vertices follow the joint that [`Joints::add_rest`](crate::skeleton::Joints::add_rest) adds.
     pub(crate) rests: bool,
     pub(crate) damaged: Vec<MeshmapError>,
 }
 
-/// Converts a view whose triangles have one material, or that is a cloud of points, with the joints of the file.
+/// Converts a view whose triangles have one material.
 pub(crate) fn convert(
     view: &MeshView,
-    is_cloud: bool,
+    meaning: Meaning<'_>,
     settings: &MeshmapSettings,
-    skeleton: &Joints,
     hidden: &mut Hidden,
 ) -> Result<Converted, MeshmapError> {
     let MeshParts {
@@ -47,7 +46,7 @@ pub(crate) fn convert(
         colors,
         skin,
     } = settings.parts;
-    let kind = if is_cloud {
+    let kind = if meaning.are_points {
         PrimitiveTopology::PointList
     } else {
         PrimitiveTopology::TriangleList
@@ -56,12 +55,14 @@ pub(crate) fn convert(
     let mut damaged = Vec::new();
     // Without positions there is nothing to draw, so that their error is the error of the mesh.
     let positions = view.attribute(&Semantic::Position)?;
-    let positions = positions
+    let mut positions = positions
         .map(|positions| positions.to_f32::<3>())
         .unwrap_or_default();
+    pose(view, meaning, VectorKind::Point, &mut positions)?;
+    let bounds = Bounds::around(positions.iter().copied());
     mesh.insert_attribute(Mesh::ATTRIBUTE_POSITION, positions);
-    if !is_cloud {
-        mesh.insert_indices(indices(view)?);
+    if !meaning.are_points {
+        mesh.insert_indices(indices(view, meaning.turns_triangles)?);
     }
 
     let mut part = |wanted: bool, semantic: Semantic| -> Option<Attribute> {
@@ -74,19 +75,27 @@ pub(crate) fn convert(
         })
     };
     if let Some(values) = part(normals, Semantic::Normal) {
-        mesh.insert_attribute(Mesh::ATTRIBUTE_NORMAL, values.to_f32::<3>());
-    } else if normals && !is_cloud {
+        let mut values = values.to_f32::<3>();
+        pose(view, meaning, VectorKind::Normal, &mut values)?;
+        mesh.insert_attribute(Mesh::ATTRIBUTE_NORMAL, values);
+    } else if normals && !meaning.are_points {
         mesh.compute_smooth_normals();
     }
     if let Some(values) = part(tangents, Semantic::Tangent) {
-        mesh.insert_attribute(Mesh::ATTRIBUTE_TANGENT, tangents_of(&values));
+        let mut values = tangents_of(&values);
+        pose(view, meaning, VectorKind::Direction, &mut values)?;
+        mesh.insert_attribute(Mesh::ATTRIBUTE_TANGENT, values);
     }
     for (set, attribute) in [Mesh::ATTRIBUTE_UV_0, Mesh::ATTRIBUTE_UV_1]
         .into_iter()
         .enumerate()
     {
         if let Some(values) = part(texcoords, Semantic::TexCoord(set as u32)) {
-            mesh.insert_attribute(attribute, values.to_f32::<2>());
+            let mut values = values.to_f32::<2>();
+            if meaning.is_from_below {
+                turn_upside_down(&mut values);
+            }
+            mesh.insert_attribute(attribute, values);
         }
     }
     if let Some(values) = part(colors, Semantic::Color(0)) {
@@ -98,8 +107,8 @@ pub(crate) fn convert(
         }
     }
     let mut rests = false;
-    if skin && skeleton.are_followed() {
-        match influences(view, skeleton) {
+    if let Some(joint_count) = meaning.joint_count.filter(|_| skin) {
+        match view.influences(joint_count) {
             Ok(Some(influences)) => {
                 rests = influences.resting > 0;
                 hidden.weights(&influences);
@@ -108,33 +117,63 @@ pub(crate) fn convert(
                 mesh.insert_attribute(Mesh::ATTRIBUTE_JOINT_WEIGHT, influences.weights);
             }
             Ok(None) => {}
-            Err(error) => damaged.push(error),
+            Err(error) => damaged.push(error.into()),
         }
     }
     Ok(Converted {
         mesh,
+        bounds,
         rests,
         damaged,
     })
 }
 
-fn indices(view: &MeshView) -> Result<Indices, MeshmapError> {
+/// Moves the values of an attribute into the bind pose.
+fn pose<const N: usize>(
+    view: &MeshView,
+    meaning: Meaning<'_>,
+    kind: VectorKind,
+    values: &mut [[f32; N]],
+) -> Result<(), MeshmapError> {
+    if let Some(pose) = meaning.pose {
+        pose.apply_to(view, kind, values)?;
+    }
+    Ok(())
+}
+
+/// Lets V count from the upper edge of images, as in Bevy, where it counts from the lower one.
+pub(crate) fn turn_upside_down(texcoords: &mut [[f32; 2]]) {
+    for [_, v] in texcoords {
+        *v = 1.0 - *v;
+    }
+}
+
+fn indices(view: &MeshView, turns_triangles: bool) -> Result<Indices, MeshmapError> {
     let count = view.vertex_count();
+    let indices = view.indices().to_vec();
     // Bevy's functions index vertices without a check.
-    if let Some(beyond) = view.indices().iter().find(|index| *index as usize >= count) {
+    if let Some(last) = indices.iter().max()
+        && *last as usize >= count
+    {
         return Err(MeshmapError::Damaged(format!(
-            "{}: expected vertex indices less than {count}, found {beyond}; run `meshmap verify` on the file",
+            "{}: expected vertex indices less than {count}, found {last}; run `meshmap verify` on the file",
             view.address()
         )));
     }
-    Ok(indices_of(view.indices().iter(), count))
+    Ok(indices_of(indices, count, turns_triangles))
 }
 
-/// Indices of a number of vertices, in 16 bits where these suffice.
-pub(crate) fn indices_of(indices: impl Iterator<Item = u32>, vertices: usize) -> Indices {
+/// Indices of a number of vertices, in 16 bits where these suffice. `turns_triangles`: corners are reversed.
+pub(crate) fn indices_of(mut indices: Vec<u32>, vertices: usize, turns_triangles: bool) -> Indices {
+    if turns_triangles {
+        let (triangles, _) = indices.as_chunks_mut();
+        for [_, b, c] in triangles {
+            std::mem::swap(b, c);
+        }
+    }
     match u16::try_from(vertices) {
-        Ok(_) => Indices::U16(indices.map(|index| index as u16).collect()),
-        Err(_) => Indices::U32(indices.collect()),
+        Ok(_) => Indices::U16(indices.into_iter().map(|index| index as u16).collect()),
+        Err(_) => Indices::U32(indices),
     }
 }
 
@@ -145,15 +184,4 @@ fn tangents_of(values: &Attribute) -> Vec<[f32; 4]> {
         .iter_f32::<4>()
         .map(|[x, y, z, w]| [x, y, z, sign(w)])
         .collect()
-}
-
-/// The joints of vertices, as each program draws them.
-fn influences(view: &MeshView, skeleton: &Joints) -> Result<Option<Influences>, MeshmapError> {
-    let joints = u16::try_from(skeleton.len()).map_err(|_| {
-        MeshmapError::Unusable(format!(
-            "joints: expected at most 65,535, found {}",
-            skeleton.len()
-        ))
-    })?;
-    Ok(view.influences(joints)?)
 }

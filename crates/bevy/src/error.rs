@@ -31,3 +31,12 @@ pub enum MeshmapError {
         max_whole: usize,
     },
 }
+
+impl From<meshmap_scene::Error> for MeshmapError {
+    fn from(error: meshmap_scene::Error) -> Self {
+        match error {
+            meshmap_scene::Error::Read(error) => Self::File(error),
+            other => Self::Unusable(other.to_string()),
+        }
+    }
+}

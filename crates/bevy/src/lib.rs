@@ -3,8 +3,8 @@
 //
 //     error label settings assets: errors, labels, settings, and the assets of a file
 //     skeleton hidden: joints; what is not shown
-//     convert: one group of a view as a mesh
-//     animation scene read: clips, the world of a file, and the bytes of an asset
+//     convert image: one group of a shape as a mesh; the images of materials
+//     animation scene standard read: clips, the world of a file, materials of the renderer, and the bytes of an asset
 //     loader: the loader
 //     stream reload: snapshots in meshes, and replaced files
 //     plugin: what an app adds
@@ -23,6 +23,7 @@ mod assets;
 mod convert;
 mod error;
 mod hidden;
+mod image;
 mod label;
 mod loader;
 mod plugin;
@@ -31,6 +32,8 @@ mod reload;
 mod scene;
 mod settings;
 mod skeleton;
+#[cfg(feature = "pbr")]
+mod standard;
 mod stream;
 
 pub use assets::{

@@ -1,30 +1,35 @@
 //! The asset loader: a file to labelled assets.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
+use std::sync::Weak;
 
+use bevy_animation::AnimationClip;
 use bevy_animation::graph::AnimationGraph;
 use bevy_asset::io::Reader;
-use bevy_asset::{AssetLoader, LoadContext};
+use bevy_asset::{AssetLoader, AssetServer, Handle, LoadContext};
 use bevy_color::Color;
 use bevy_mesh::Mesh;
 use bevy_mesh::skinning::SkinnedMeshInverseBindposes;
 use bevy_reflect::TypePath;
 use bevy_world_serialization::WorldAsset;
-use meshmap::{MeshEntry, MeshFile, MeshView, Options, Role, Semantic, Winding};
-use meshmap_scene::Tints;
+use meshmap::{Axis, Charge, ErrorKind, MeshFile, MeshView, Options, Role, VOrigin, Winding, cgeo};
+use meshmap_scene::{Clip, Remark, Scene, SceneOptions, Shape, Tints};
 
-use crate::animation::{Clip, clips};
+use crate::animation::{self, UniqueNames};
 use crate::assets::{
     MeshmapAnimation, MeshmapFile, MeshmapMaterial, MeshmapMesh, MeshmapPrimitive, MeshmapSkin,
 };
-use crate::convert::{conventions, convert};
+use crate::convert::{Meaning, convert};
 use crate::error::MeshmapError;
-use crate::hidden::Hidden;
+use crate::hidden::{self, Hidden};
+use crate::image::Images;
 use crate::label::MeshmapLabel;
 use crate::read::{self, Access};
 use crate::scene;
-use crate::settings::{DamagedParts, Levels, MeshmapSettings};
+use crate::settings::{Axes, DamagedParts, Levels, MeshmapSettings};
 use crate::skeleton::Joints;
+#[cfg(feature = "pbr")]
+use crate::standard;
 
 /// Loads files of all formats. [`MeshmapPlugin`](crate::MeshmapPlugin) registers it.
 #[derive(TypePath)]
@@ -32,6 +37,8 @@ pub struct MeshmapLoader {
     pub(crate) access: Access,
     pub(crate) options: Options,
     pub(crate) extensions: Vec<&'static str>,
+    /// The place to look for images. The asset server keeps its loaders, so that they must not keep it.
+    pub(crate) sources: Weak<AssetServer>,
 }
 
 impl AssetLoader for MeshmapLoader {
@@ -48,17 +55,21 @@ impl AssetLoader for MeshmapLoader {
         let source = read::source(&self.access, reader, settings, context.path()).await?;
         let opened = source.identity().is_some().then(|| source.clone());
         let file = MeshFile::from_source(source, &self.options)?;
+        let scene = Scene::new(&file, &scene_options(&file, settings))?;
+        let images = Images::find(&scene, settings, context.path(), &self.sources).await;
         let mut load = Load {
-            file: &file,
+            scene: &scene,
+            images: &images,
             settings,
             context,
+            tints: scene.tints(),
             materials: Materials::default(),
             rests: false,
-            is_against: None,
             hidden: Hidden::default(),
             warnings: Vec::new(),
+            charge: Charge::shared(scene.meter()),
         };
-        let loaded = load.run()?;
+        let loaded = load.run(file.as_cgeo().cloned())?;
         Ok(MeshmapFile { opened, ..loaded })
     }
 
@@ -67,119 +78,176 @@ impl AssetLoader for MeshmapLoader {
     }
 }
 
-/// The materials of a file, by name and ID.
+/// The parts of a file that are loaded.
+fn scene_options(file: &MeshFile, settings: &MeshmapSettings) -> SceneOptions {
+    let mut options = SceneOptions::default();
+    options.levels = match settings.levels {
+        Levels::Finest => meshmap_scene::Levels::Finest,
+        Levels::All => meshmap_scene::Levels::All,
+        Levels::One(level) => meshmap_scene::Levels::Only(level),
+    };
+    let has_snapshots = file
+        .as_cgeo()
+        .is_some_and(|proxy| proxy.snapshot_count() > 0);
+    if has_snapshots {
+        // The others are streamed.
+        options.snapshots = Some(vec![0]);
+    }
+    options.up = match settings.axes {
+        Axes::FromYUp => Some(Axis::Y),
+        Axes::FromZUp => Some(Axis::Z),
+        Axes::Bevy | Axes::AsStored => None,
+    };
+    options.skips_unreadable = settings.damaged == DamagedParts::Skip;
+    options
+}
+
+/// The materials of a file, each once.
 #[derive(Default)]
 struct Materials {
     list: Vec<MeshmapMaterial>,
-    indices: HashMap<(String, u32), usize>,
+    indices: HashMap<MaterialKey, usize>,
 }
 
-impl Materials {
-    fn index(&mut self, name: &str, id: u32) -> usize {
-        let next = self.list.len();
-        *self
-            .indices
-            .entry((name.to_owned(), id))
-            .or_insert_with(|| {
-                let number = if name.is_empty() { id as usize } else { next };
-                let [red, green, blue] = Tints::nth(number);
-                self.list.push(MeshmapMaterial {
-                    name: name.to_owned(),
-                    id,
-                    color: Color::srgb_u8(red, green, blue),
-                });
-                next
-            })
-    }
+/// All that distinguishes two materials.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct MaterialKey {
+    name: String,
+    id: u32,
+    color: [u8; 3],
+    has_image: bool,
 }
 
 /// One load.
 struct Load<'a, 'b> {
-    file: &'a MeshFile,
+    scene: &'a Scene,
+    images: &'a Images,
     settings: &'a MeshmapSettings,
     context: &'a mut LoadContext<'b>,
+    tints: Tints,
     materials: Materials,
     /// `true` if a mesh has vertices without weights.
     rests: bool,
-    /// `true` if the normals of the first mesh that has some point away from the fronts.
-    is_against: Option<bool>,
     hidden: Hidden,
     warnings: Vec<String>,
+    /// The memory of names, of which many may be one in the file, and of the keys of animations, which may share frames.
+    charge: Charge<'static>,
+}
+
+/// The numbers in the labels of a mesh and of its primitives.
+#[derive(Clone, Copy)]
+struct MeshLabel {
+    /// The level of detail, unless it is the finest.
+    lod: Option<u32>,
+    mesh: usize,
+}
+
+/// A mesh and its label.
+struct LabelledMesh {
+    label: String,
+    mesh: MeshmapMesh,
+}
+
+/// The skin of a file, if it has joints.
+#[derive(Default)]
+struct Skin {
+    handle: Option<Handle<MeshmapSkin>>,
+    inverse_bindposes: Option<Handle<SkinnedMeshInverseBindposes>>,
+}
+
+/// The animations of a file, if it has some.
+#[derive(Default)]
+struct Animations {
+    list: Vec<MeshmapAnimation>,
+    graph: Option<Handle<AnimationGraph>>,
 }
 
 impl Load<'_, '_> {
-    fn run(&mut self) -> Result<MeshmapFile, MeshmapError> {
-        let format = self.file.format();
-        let joints = Joints::of(self.file);
-        let mut joints = self.keep(joints)?.unwrap_or_default();
+    fn run(&mut self, proxy: Option<cgeo::Proxy>) -> Result<MeshmapFile, MeshmapError> {
+        for error in self.scene.unreadable() {
+            self.warn(error.to_string());
+        }
+        let mut remarks = self.scene.remarks().to_vec();
+        let mut joints = self.joints(&mut remarks)?;
+        let mut clips = Vec::new();
+        if self.settings.animations {
+            clips = self.scene.clips(joints.len(), &mut remarks);
+        }
+        for remark in remarks {
+            self.warn(remark.to_string());
+        }
         let meshes = self.meshes(&joints)?;
-        let (animations, graph) = self.animations(&joints)?;
+        let animations = self.animations(&clips, &joints)?;
+        self.report(&joints);
+
         if self.rests {
             joints.add_rest();
         }
-        for sentence in self.hidden.sentences(&joints) {
-            self.warn(sentence);
-        }
-        let (skins, inverse_bindposes) = self.skins(&joints);
-
-        let list = std::mem::take(&mut self.materials.list);
+        let skin = self.skin(&joints);
         #[cfg(feature = "pbr")]
-        let standard = self.standard_materials(&list);
-        let add = |(index, material)| {
-            self.context
-                .add_labeled_asset(MeshmapLabel::Material(index).to_string(), material)
-        };
-        let materials = list.into_iter().enumerate().map(add).collect();
-
-        let root = scene::root_transform(self.file, self.settings);
-        let name = self
-            .context
-            .path()
-            .path()
-            .file_stem()
-            .map(|name| name.to_string_lossy().into_owned());
+        let standard = self.standard_materials();
+        let root = scene::root_transform(self.scene, self.settings);
+        let name = self.context.path().path().file_stem();
+        let name = name.map(|name| name.to_string_lossy().into_owned());
         let parts = scene::Parts {
             name: name.unwrap_or_default(),
             root,
-            meshes: &meshes,
+            meshes: meshes.iter().map(|labelled| &labelled.mesh).collect(),
             joints: &joints,
-            inverse_bindposes,
-            graph: graph.clone(),
+            inverse_bindposes: skin.inverse_bindposes,
+            graph: animations.graph.clone(),
             #[cfg(feature = "pbr")]
             materials: &standard,
         };
         let world = WorldAsset::new(scene::world(&parts, self.settings));
-        let scene = self
-            .context
-            .add_labeled_asset(MeshmapLabel::Scene.to_string(), world);
-        let finest = meshes.iter().filter_map(|mesh| mesh.lod).min();
-        let mut counts: HashMap<Option<u32>, usize> = HashMap::new();
-        let mut handles = Vec::new();
-        for mesh in meshes {
-            let lod = mesh.lod.filter(|lod| Some(*lod) != finest);
-            let count = counts.entry(lod).or_default();
-            let label = MeshmapLabel::Mesh { lod, mesh: *count };
-            *count += 1;
-            handles.push(self.context.add_labeled_asset(label.to_string(), mesh));
+        let label = MeshmapLabel::Scene.to_string();
+        let scene = self.context.add_labeled_asset(label, world);
+        let mut materials = Vec::new();
+        for (index, material) in std::mem::take(&mut self.materials.list)
+            .into_iter()
+            .enumerate()
+        {
+            let label = MeshmapLabel::Material(index).to_string();
+            materials.push(self.context.add_labeled_asset(label, material));
+        }
+        let mut handles = Vec::with_capacity(meshes.len());
+        for LabelledMesh { label, mesh } in meshes {
+            handles.push(self.context.add_labeled_asset(label, mesh));
         }
         Ok(MeshmapFile {
-            format,
+            format: self.scene.format(),
             scene,
             root,
             meshes: handles,
             materials,
-            skins,
-            animations,
-            graph,
-            proxy: self.file.as_cgeo().cloned(),
+            skins: skin.handle.into_iter().collect(),
+            animations: animations.list,
+            graph: animations.graph,
+            proxy,
             opened: None,
             warnings: std::mem::take(&mut self.warnings),
+            turns_triangles: self.turns_triangles()?,
         })
     }
 
     fn warn(&mut self, text: String) {
         tracing::warn!("{}: {text}", self.context.path());
         self.warnings.push(text);
+    }
+
+    /// Adds the data that Bevy does not show to the warnings.
+    fn report(&mut self, joints: &Joints) {
+        let mut sentences = self.hidden.sentences(joints.len());
+        sentences.extend(self.images.sentences(self.context.path()));
+        for sentence in sentences {
+            self.warn(sentence);
+        }
+        let facts = self.scene.facts_of_tables();
+        for sentence in hidden::sentences_of_facts(&facts, self.settings) {
+            // Most files have such data, and few apps need it.
+            tracing::info!("{}: {sentence}", self.context.path());
+            self.warnings.push(sentence);
+        }
     }
 
     /// The value of a part, or `None` with a warning if Bevy cannot use it, or if damaged parts are skipped.
@@ -200,159 +268,163 @@ impl Load<'_, '_> {
         }
     }
 
-    /// The entries of the levels that are wanted, finest first.
-    fn entries(&self) -> Result<Vec<MeshEntry>, MeshmapError> {
-        let wanted = |role: Role| match (self.settings.levels, role) {
-            (Levels::All, Role::Lod(_)) => true,
-            (Levels::One(level), Role::Lod(lod)) => lod == level,
-            _ => role.is_drawn_by_default(),
-        };
-        let mut entries: Vec<_> = self.file.meshes_where(wanted)?.collect();
-        if entries.is_empty() && self.settings.levels == Levels::Finest {
-            // A file may lack its finest level.
-            let lod = |entry: &MeshEntry| {
-                if let Role::Lod(lod) = entry.role {
-                    Some(lod)
-                } else {
-                    None
-                }
-            };
-            entries = self
-                .file
-                .meshes()?
-                .filter(|entry| lod(entry).is_some())
-                .collect();
-            let finest = entries.iter().filter_map(lod).min();
-            entries.retain(|entry| lod(entry) == finest);
-        }
-        entries.retain(|entry| entry.counts.is_none_or(|counts| counts.vertices > 0));
-        Ok(entries)
+    fn turns_triangles(&self) -> meshmap_scene::Result<bool> {
+        self.scene.turns_triangles(Winding::CounterClockwise)
     }
 
-    fn meshes(&mut self, joints: &Joints) -> Result<Vec<MeshmapMesh>, MeshmapError> {
-        let entries = self.entries()?;
-        let lod_of = |entry: &MeshEntry| {
-            if let Role::Lod(lod) = entry.role {
-                Some(lod)
-            } else {
-                None
-            }
+    /// The joints at rest. What cannot be used is a remark.
+    fn joints(&mut self, remarks: &mut Vec<Remark>) -> Result<Joints, MeshmapError> {
+        /// A name is there as text, as the name of an entity, and in the skin.
+        const COPIES: u64 = 3;
+        let skeleton = self.scene.skeleton(remarks);
+        let Some(skeleton) = self.keep(skeleton)?.flatten() else {
+            return Ok(Joints::default());
         };
-        let levels: BTreeSet<u32> = entries.iter().filter_map(lod_of).collect();
+        for joint in &skeleton.joints {
+            let length = joint.name().len() as u64;
+            self.charge.grow(COPIES * length, "names of joints")?;
+        }
+        Ok(Joints::of(skeleton))
+    }
+
+    fn meshes(&mut self, joints: &Joints) -> Result<Vec<LabelledMesh>, MeshmapError> {
         let mut counts: HashMap<Option<u32>, usize> = HashMap::new();
         let mut meshes = Vec::new();
-        for entry in entries {
-            let lod = lod_of(&entry);
+        for (index, shape) in self.scene.shapes().iter().enumerate() {
+            let lod = match shape.role() {
+                Role::Lod(level) => Some(level),
+                _ => None,
+            };
             // The finest level has the labels of files without levels.
-            let label_lod = lod.filter(|lod| levels.first() != Some(lod));
-            let index = counts.get(&label_lod).copied().unwrap_or_default();
-            let primitives = self.primitives(&entry, label_lod, index, joints);
-            let Some(primitives) = self.keep(primitives)? else {
+            let label_lod = lod.filter(|_| shape.is_coarser());
+            let count = counts.entry(label_lod).or_default();
+            let label = MeshLabel {
+                lod: label_lod,
+                mesh: *count,
+            };
+            let primitives = self.primitives(index, shape, label, joints);
+            let Some(primitives) = self.keep(primitives)?.flatten() else {
                 continue;
             };
-            if primitives.is_empty() {
-                continue;
-            }
-            counts.insert(label_lod, index + 1);
-            meshes.push(MeshmapMesh {
-                name: entry.name,
-                address: entry.address.to_string(),
+            *count += 1;
+            // The mesh and the entities have the name.
+            let copies = primitives.len().saturating_add(2);
+            let names = shape.name().len().saturating_mul(copies);
+            self.charge.grow(names as u64, "names of meshes")?;
+            let mesh = MeshmapMesh {
+                name: shape.name().to_owned(),
+                address: shape.address().to_string(),
                 lod,
                 primitives,
-            });
+            };
+            let MeshLabel { lod, mesh: number } = label;
+            let label = MeshmapLabel::Mesh { lod, mesh: number }.to_string();
+            meshes.push(LabelledMesh { label, mesh });
         }
         Ok(meshes)
     }
 
-    /// `true` if triangles are turned because the normals of the first mesh that has some point away from their fronts, which would be
-    /// culled. Formats that do not define the front are drawn on both sides.
-    fn runs_against_normals(&mut self, view: &MeshView) -> bool {
-        let Some(front_face) = self.file.format().conventions().front_face else {
-            return false;
-        };
-        if self.is_against.is_none() && view.triangle_count() > 0 && view.has(&Semantic::Normal) {
-            // Damage is reported where the attributes are used.
-            self.is_against = Some(view.runs_against_normals(front_face).unwrap_or(false));
-        }
-        self.is_against == Some(true)
-    }
-
+    /// The runs of triangles of one material of a shape, by its index in the scene; `None` if it has no vertices.
     fn primitives(
         &mut self,
-        entry: &MeshEntry,
-        lod: Option<u32>,
-        mesh: usize,
+        index: usize,
+        shape: &Shape,
+        label: MeshLabel,
         joints: &Joints,
-    ) -> Result<Vec<MeshmapPrimitive>, MeshmapError> {
-        let (mut from, to) = conventions(self.file.format());
-        let view = self.file.mesh(&entry.address)?.load()?;
-        if self.runs_against_normals(&view) {
-            from.front_face = from.front_face.map(|front| match front {
-                Winding::Clockwise => Winding::CounterClockwise,
-                _ => Winding::Clockwise,
-            });
-        }
-        let view = view.turned(from, to)?.by_material()?;
+    ) -> Result<Option<Vec<MeshmapPrimitive>>, MeshmapError> {
+        // Decoded once for the arrays and for the winding.
+        let view = shape.view(0)?.load()?;
         if view.vertex_count() == 0 {
-            return Ok(Vec::new());
+            return Ok(None);
         }
-        if !view.has(&Semantic::Position) {
-            self.hidden
-                .mesh_without_positions(entry.address.to_string());
-            return Ok(Vec::new());
+        self.hidden.texcoords(&view, self.settings);
+        if index == 0 {
+            self.scene.learn_winding(&view)?;
         }
-        let is_skinned = joints.drops_all || joints.are_followed() || !self.settings.parts.skin;
-        self.hidden.add(&view, is_skinned);
-        let is_cloud = view.is_point_cloud();
-        let mut parts: Vec<_> = Vec::new();
-        if is_cloud {
-            parts.push((0, view.clone()));
-        } else {
-            for group in view.groups() {
-                parts.push((group.material, view.group(group.index)?));
-            }
+        let view = view.by_material()?;
+        let meaning = Meaning {
+            are_points: self.scene.are_points(),
+            turns_triangles: self.turns_triangles()?,
+            // As programs do that write formats which do not define it.
+            is_from_below: self.scene.conventions().v_origin != Some(VOrigin::Top),
+            pose: self.scene.pose(),
+            joint_count: joints.count(),
+        };
+        if !meaning.are_points && view.triangle_count() == 0 {
+            let address = shape.address().to_string();
+            self.hidden.mesh_without_triangles(address);
         }
-        let name = view.material().unwrap_or_default().to_owned();
         let mut primitives = Vec::new();
-        for (material, part) in parts {
-            let converted = convert(&part, is_cloud, self.settings, joints, &mut self.hidden)?;
+        for run in runs(&view, meaning.are_points)? {
+            let converted = convert(&run.view, meaning, self.settings, &mut self.hidden)?;
+            let material = self.material(index, shape, run.material_id, &converted.mesh)?;
             self.rests |= converted.rests;
             for error in converted.damaged {
                 self.keep(Err::<(), _>(error))?;
             }
-            let bounds = part.bounds()?;
-            let is_skinned = converted
-                .mesh
-                .contains_attribute(Mesh::ATTRIBUTE_JOINT_INDEX);
             let label = MeshmapLabel::Primitive {
-                lod,
-                mesh,
+                lod: label.lod,
+                mesh: label.mesh,
                 primitive: primitives.len(),
             };
+            let label = label.to_string();
             primitives.push(MeshmapPrimitive {
-                mesh: self
-                    .context
-                    .add_labeled_asset(label.to_string(), converted.mesh),
-                material: self.materials.index(&name, material),
-                bounds: if is_skinned {
-                    bounds.map(|bounds| joints.in_bind_pose(bounds))
-                } else {
-                    bounds
-                },
+                mesh: self.context.add_labeled_asset(label, converted.mesh),
+                material,
+                bounds: converted.bounds,
             });
         }
-        Ok(primitives)
+        Ok(Some(primitives))
     }
 
-    fn skins(
+    /// The index of the material of a run of triangles.
+    fn material(
         &mut self,
-        joints: &Joints,
-    ) -> (
-        Vec<bevy_asset::Handle<MeshmapSkin>>,
-        Option<bevy_asset::Handle<SkinnedMeshInverseBindposes>>,
-    ) {
-        if joints.len() == 0 || !self.settings.parts.skin {
-            return (Vec::new(), None);
+        index: usize,
+        shape: &Shape,
+        id: Option<u32>,
+        mesh: &Mesh,
+    ) -> Result<usize, MeshmapError> {
+        /// The key of a material and the material have the name, and the material has a path that may be made of it.
+        const COPIES: u64 = 4;
+        let stored = shape.material();
+        let name = stored.map_or("", |material| material.name);
+        let image = stored.and_then(|material| material.image);
+        let has_texcoords = mesh.contains_attribute(Mesh::ATTRIBUTE_UV_0);
+        let path = self.images.of(shape).filter(|_| has_texcoords);
+        let mut color = self.tints.color(index, id);
+        if path.is_some() || mesh.contains_attribute(Mesh::ATTRIBUTE_COLOR) {
+            // Both are multiplied by the colour.
+            color = [0xff; 3];
+        }
+        let key = MaterialKey {
+            name: name.to_owned(),
+            id: id.unwrap_or_default(),
+            color,
+            has_image: path.is_some(),
+        };
+        if let Some(known) = self.materials.indices.get(&key) {
+            return Ok(*known);
+        }
+        let bytes = COPIES.saturating_mul(name.len() as u64);
+        self.charge.grow(bytes, "names of materials")?;
+        let [red, green, blue] = color;
+        self.materials.list.push(MeshmapMaterial {
+            name: name.to_owned(),
+            id: key.id,
+            color: Color::srgb_u8(red, green, blue),
+            image: image.map(str::to_owned),
+            image_path: path.cloned(),
+            unlit: self.scene.are_points(),
+        });
+        let added = self.materials.indices.len();
+        self.materials.indices.insert(key, added);
+        Ok(added)
+    }
+
+    fn skin(&mut self, joints: &Joints) -> Skin {
+        if joints.is_empty() || !self.settings.parts.skin {
+            return Skin::default();
         }
         let label = MeshmapLabel::InverseBindMatrices(0).to_string();
         let matrices = SkinnedMeshInverseBindposes::from(joints.inverse.clone());
@@ -363,82 +435,114 @@ impl Load<'_, '_> {
             bind_pose: joints.bind_pose.clone(),
             inverse_bindposes: inverse_bindposes.clone(),
         };
-        (
-            vec![
-                self.context
-                    .add_labeled_asset(MeshmapLabel::Skin(0).to_string(), skin),
-            ],
-            Some(inverse_bindposes),
-        )
+        let label = MeshmapLabel::Skin(0).to_string();
+        Skin {
+            handle: Some(self.context.add_labeled_asset(label, skin)),
+            inverse_bindposes: Some(inverse_bindposes),
+        }
     }
 
-    fn animations(
-        &mut self,
-        joints: &Joints,
-    ) -> Result<
-        (
-            Vec<MeshmapAnimation>,
-            Option<bevy_asset::Handle<AnimationGraph>>,
-        ),
-        MeshmapError,
-    > {
-        let model = self
-            .file
-            .as_iqm()
-            .filter(|_| self.settings.animations && joints.len() > 0);
-        let Some(model) = model else {
-            return Ok((Vec::new(), None));
-        };
-        let Some(clips) = self.keep(clips(model, joints))? else {
-            return Ok((Vec::new(), None));
-        };
+    /// The clips for which there is memory, and which translations, rotations and scales of joints express.
+    fn animations(&mut self, clips: &[Clip], joints: &Joints) -> Result<Animations, MeshmapError> {
+        /// A file can have millions of animations.
+        const MOST_WARNINGS: usize = 16;
+        let mut names = UniqueNames::default();
+        let mut left_out: usize = 0;
         let mut graph = AnimationGraph::new();
-        let mut animations = Vec::new();
-        for Clip {
-            name,
-            clip,
-            repeats,
-        } in clips
-        {
+        let mut list = Vec::new();
+        for (index, clip) in clips.iter().enumerate() {
+            let curves = match self.curves(clip, joints) {
+                Ok(curves) => curves,
+                Err(meshmap_scene::Error::Read(error))
+                    if error.kind() != ErrorKind::LimitExceeded =>
+                {
+                    self.keep(Err::<(), _>(error))?;
+                    continue;
+                }
+                // Other animations may be short enough, or have transforms that joints can have.
+                Err(error) => {
+                    left_out += 1;
+                    if left_out <= MOST_WARNINGS {
+                        self.warn(format!("animation {index} is left out: {error}"));
+                    }
+                    continue;
+                }
+            };
+            let name = names.add(&clip.name(), index);
             let label = MeshmapLabel::Animation(name.clone()).to_string();
-            let clip = self.context.add_labeled_asset(label, clip);
-            let node = graph.add_clip(clip.clone(), 1.0, graph.root);
-            animations.push(MeshmapAnimation {
+            let clip_handle = self.context.add_labeled_asset(label, curves);
+            list.push(MeshmapAnimation {
                 name,
-                clip,
-                node,
-                repeats,
+                node: graph.add_clip(clip_handle.clone(), 1.0, graph.root),
+                clip: clip_handle,
+                repeats: clip.repeats(),
             });
         }
-        if animations.is_empty() {
-            return Ok((animations, None));
+        let others = left_out.saturating_sub(MOST_WARNINGS);
+        if others > 0 {
+            self.warn(format!("{others} more animations are left out"));
         }
-        let graph = self
-            .context
-            .add_labeled_asset(MeshmapLabel::AnimationGraph.to_string(), graph);
-        Ok((animations, Some(graph)))
+        if list.is_empty() {
+            return Ok(Animations::default());
+        }
+        let label = MeshmapLabel::AnimationGraph.to_string();
+        let graph = Some(self.context.add_labeled_asset(label, graph));
+        Ok(Animations { list, graph })
+    }
+
+    fn curves(&mut self, clip: &Clip, joints: &Joints) -> meshmap_scene::Result<AnimationClip> {
+        /// The name is there as text, in a label, and in the set of names.
+        const COPIES: u64 = 3;
+        let name = COPIES.saturating_mul(clip.anim().name.as_bytes().len() as u64);
+        let bytes = animation::size(clip).saturating_add(name);
+        let before = self.charge.bytes();
+        self.charge.grow(bytes, "keys of all animations")?;
+        let curves = animation::curves(clip, joints);
+        if curves.is_err() {
+            self.charge.shrink_to(before);
+        }
+        curves
     }
 
     #[cfg(feature = "pbr")]
-    fn standard_materials(
-        &mut self,
-        materials: &[MeshmapMaterial],
-    ) -> Vec<bevy_asset::Handle<bevy_pbr::StandardMaterial>> {
+    fn standard_materials(&mut self) -> Vec<Handle<bevy_pbr::StandardMaterial>> {
         // Any side may be the front of a file whose format does not define the winding.
-        let known = self.file.format().conventions().front_face.is_some();
-        let cull_mode = bevy_pbr::StandardMaterial::default()
-            .cull_mode
-            .filter(|_| known);
-        let standard = |(index, material): (usize, &MeshmapMaterial)| {
-            let value = bevy_pbr::StandardMaterial {
-                base_color: material.color,
-                perceptual_roughness: 0.8,
-                cull_mode,
-                ..Default::default()
-            };
-            self.context
-                .add_labeled_asset(MeshmapLabel::StandardMaterial(index).to_string(), value)
-        };
-        materials.iter().enumerate().map(standard).collect()
+        let knows_fronts = self.scene.conventions().front_face.is_some();
+        let mut handles = Vec::with_capacity(self.materials.list.len());
+        for (index, material) in self.materials.list.iter().enumerate() {
+            // The asset waits for its image, which belongs to its context.
+            let mut context = self.context.begin_labeled_asset();
+            let standard = standard::material(material, knows_fronts, &mut context);
+            let loaded = context.finish(standard);
+            let label = MeshmapLabel::StandardMaterial(index).to_string();
+            handles.push(self.context.add_loaded_labeled_asset(label, loaded));
+        }
+        handles
     }
+}
+
+/// Triangles of one material, or all points.
+struct Run {
+    view: MeshView,
+    /// `None` if the file has no numbers of materials.
+    material_id: Option<u32>,
+}
+
+fn runs(view: &MeshView, are_points: bool) -> meshmap::Result<Vec<Run>> {
+    let mut runs = Vec::new();
+    if are_points {
+        runs.push(Run {
+            view: view.clone(),
+            material_id: None,
+        });
+        return Ok(runs);
+    }
+    let has_ids = view.material_ids().is_some();
+    for group in view.groups() {
+        runs.push(Run {
+            view: view.group(group.index)?,
+            material_id: has_ids.then_some(group.material),
+        });
+    }
+    Ok(runs)
 }

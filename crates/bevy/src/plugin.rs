@@ -7,7 +7,7 @@ use std::time::Duration;
 use bevy_animation::graph::{AnimationGraph, AnimationGraphHandle};
 use bevy_animation::{AnimatedBy, AnimationClip, AnimationPlayer, AnimationTargetId};
 use bevy_app::{App, Plugin, Update};
-use bevy_asset::{Asset, AssetApp, Assets};
+use bevy_asset::{Asset, AssetApp, AssetServer, Assets};
 use bevy_camera::primitives::Aabb;
 use bevy_camera::visibility::{
     InheritedVisibility, NoFrustumCulling, ViewVisibility, Visibility, VisibilityClass,
@@ -25,6 +25,7 @@ use meshmap::cgeo::SnapshotCache;
 use meshmap::{Format, Options};
 
 use crate::assets::{MeshmapFile, MeshmapMaterial, MeshmapMesh, MeshmapSkin};
+use crate::image::Sources;
 use crate::loader::MeshmapLoader;
 use crate::read::Access;
 use crate::reload::{StaleCheck, reload_stale};
@@ -99,6 +100,8 @@ impl Plugin for MeshmapPlugin {
         init_foreign::<AnimationGraph>(app);
         init_foreign::<WorldAsset>(app);
         #[cfg(feature = "pbr")]
+        init_foreign::<bevy_image::Image>(app);
+        #[cfg(feature = "pbr")]
         init_foreign::<bevy_pbr::StandardMaterial>(app);
         // The components of scenes, which Bevy's plugins also register.
         app.register_type::<Transform>()
@@ -127,7 +130,9 @@ impl Plugin for MeshmapPlugin {
             .flat_map(|format| format.extensions())
             .copied()
             .collect();
+        let sources = Sources::of(app.world().resource::<AssetServer>());
         app.register_asset_loader(MeshmapLoader {
+            sources: sources.weak(),
             access: Access {
                 max_whole: self.max_whole,
                 folder: self.folder.clone(),
@@ -136,7 +141,8 @@ impl Plugin for MeshmapPlugin {
             options: self.options,
             extensions,
         });
-        app.insert_resource(StreamCache(Arc::new(SnapshotCache::new(self.stream_bytes))))
+        app.insert_resource(sources)
+            .insert_resource(StreamCache(Arc::new(SnapshotCache::new(self.stream_bytes))))
             .insert_resource(StaleCheck(Timer::new(
                 self.stale_check,
                 TimerMode::Repeating,

@@ -10,32 +10,25 @@ use bevy_math::{Quat, Vec3};
 use bevy_mesh::Mesh3d;
 use bevy_mesh::skinning::{SkinnedMesh, SkinnedMeshInverseBindposes};
 use bevy_transform::components::Transform;
-use meshmap::{Axis, Bounds, MeshFile};
+use meshmap::{Axis, Bounds};
+use meshmap_scene::{Scene, matrix};
 
 use crate::assets::MeshmapMesh;
 use crate::settings::{Axes, MeshmapSettings};
 use crate::skeleton::Joints;
 
 /// The transform that converts the axes and the unit of a file as the settings ask.
-pub(crate) fn root_transform(file: &MeshFile, settings: &MeshmapSettings) -> Transform {
-    let up = match settings.axes {
-        Axes::Bevy => file.format().usual_up(),
-        Axes::FromYUp => Axis::Y,
-        Axes::FromZUp => Axis::Z,
-        Axes::AsStored => return Transform::from_scale(Vec3::splat(settings.scale)),
-    };
-    let rotation = match up {
-        Axis::Z => Quat::from_rotation_x(-std::f32::consts::FRAC_PI_2),
-        _ => Quat::IDENTITY,
-    };
-    let unit = file
-        .as_cgeo()
-        .and_then(|proxy| proxy.unit_length())
-        .map(|unit| unit.millimeters / 1000.0);
-    let unit = unit.filter(|unit| unit.is_normal()).unwrap_or(1.0) as f32;
+pub(crate) fn root_transform(scene: &Scene, settings: &MeshmapSettings) -> Transform {
+    if settings.axes == Axes::AsStored {
+        return Transform::from_scale(Vec3::splat(settings.scale));
+    }
+    let turned = |axis: [f64; 3]| scene.up().rotate_to(Axis::Y, axis);
+    let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(turned);
+    let rotation = matrix::quaternion(axes).map(|number| number as f32);
+    let metres = scene.unit().metres().unwrap_or(1.0) as f32;
     Transform {
-        rotation,
-        scale: Vec3::splat(unit * settings.scale),
+        rotation: Quat::from_array(rotation),
+        scale: Vec3::splat(metres * settings.scale),
         ..Transform::IDENTITY
     }
 }
@@ -44,7 +37,7 @@ pub(crate) fn root_transform(file: &MeshFile, settings: &MeshmapSettings) -> Tra
 pub(crate) struct Parts<'a> {
     pub(crate) name: String,
     pub(crate) root: Transform,
-    pub(crate) meshes: &'a [MeshmapMesh],
+    pub(crate) meshes: Vec<&'a MeshmapMesh>,
     pub(crate) joints: &'a Joints,
     pub(crate) inverse_bindposes: Option<Handle<SkinnedMeshInverseBindposes>>,
     pub(crate) graph: Option<Handle<AnimationGraph>>,
@@ -69,7 +62,7 @@ pub(crate) fn world(parts: &Parts<'_>, settings: &MeshmapSettings) -> World {
         ));
     }
     let joints = spawn_joints(&mut world, root, parts.joints);
-    let ranges = ranges(parts.meshes, settings);
+    let ranges = ranges(&parts.meshes, settings);
     for (index, mesh) in parts.meshes.iter().enumerate() {
         let name = if mesh.name.is_empty() {
             format!("Mesh{index}")
@@ -148,7 +141,7 @@ pub(crate) fn aabb(bounds: Bounds) -> Aabb {
 }
 
 /// The range of distances of each level of detail; empty if there is only one.
-fn ranges(meshes: &[MeshmapMesh], settings: &MeshmapSettings) -> Vec<(u32, VisibilityRange)> {
+fn ranges(meshes: &[&MeshmapMesh], settings: &MeshmapSettings) -> Vec<(u32, VisibilityRange)> {
     /// The part of a distance over which two levels blend.
     const MARGIN: f32 = 1.1;
     let mut levels: Vec<u32> = meshes.iter().filter_map(|mesh| mesh.lod).collect();

@@ -1,12 +1,11 @@
-//! The joints of a file: their hierarchy, bind pose and inverse bind matrices.
+//! The joints of a scene as Bevy has them.
 
 use bevy_animation::AnimationTargetId;
 use bevy_ecs::name::Name;
-use bevy_math::{BVec3, Mat4, Quat, Vec3, Vec4};
+use bevy_math::{Mat4, Quat, Vec3};
 use bevy_transform::components::Transform;
-use meshmap::{Bounds, MeshFile, iqm, slmesh};
-
-use crate::error::MeshmapError;
+use meshmap::iqm::Trs;
+use meshmap_scene::{Rest, Skeleton, matrix};
 
 /// The joints of a file. A parent comes before its children.
 #[derive(Default)]
@@ -15,68 +14,24 @@ pub(crate) struct Joints {
     pub(crate) parents: Vec<Option<usize>>,
     pub(crate) bind_pose: Vec<Transform>,
     pub(crate) inverse: Vec<Mat4>,
-    /// Takes positions of a mesh into the bind pose.
-    shape: Mat4,
-    /// `true` if the skin lacks names or matrices, so that no joint is used.
-    pub(crate) drops_all: bool,
-    /// The number of joints whose matrices a transform cannot express.
-    pub(crate) replaced: usize,
 }
 
 impl Joints {
-    /// The joints of a file; empty if it has none.
-    pub(crate) fn of(file: &MeshFile) -> Result<Self, MeshmapError> {
-        match file {
-            MeshFile::Iqm(model) => Ok(Self::of_iqm(model)),
-            MeshFile::SlMesh(asset) => Ok(asset
-                .skin()?
-                .map(|skin| Self::of_slmesh(&skin))
-                .unwrap_or_default()),
-            _ => Ok(Self::default()),
-        }
-    }
-
-    fn of_iqm(model: &iqm::Model) -> Self {
-        let Some(skeleton) = model.skeleton() else {
-            return Self::default();
+    pub(crate) fn of(skeleton: Skeleton) -> Self {
+        // Relative to a parent with unequal scales, a joint of a skin may be sheared, which no transform of Bevy expresses.
+        let skeleton = match skeleton.stands_alone {
+            true => skeleton,
+            false => skeleton.flattened(),
         };
         let mut joints = Self::default();
-        for (joint, inverse) in model.joints().zip(skeleton.inverse_bind_matrices()) {
-            joints.names.push(joint.name.to_string());
-            joints
-                .parents
-                .push(joint.parent.map(|parent| parent as usize));
-            joints.bind_pose.push(transform(joint.trs.normalized()));
-            joints
-                .inverse
-                .push(Mat4::from_cols_array_2d(&iqm::to_columns(inverse)));
+        for joint in &skeleton.joints {
+            joints.names.push(joint.name().into_owned());
+            joints.parents.push(joint.parent);
+            joints.bind_pose.push(at_rest(&joint.rest));
         }
-        joints
-    }
-
-    /// The file does not store the hierarchy of the viewer's avatar, so that every joint is a root.
-    fn of_slmesh(skin: &slmesh::Skin) -> Self {
-        let mut joints = Self::default();
-        if let Some(shape) = skin.bind_shape() {
-            let [x, y, z] = shape
-                .rows()
-                .map(|row| Vec4::from_array(row.map(|number| number as f32)));
-            joints.shape = Mat4::from_cols(x, y, z, Vec4::W).transpose();
-        }
-        let (Some(names), Some(pose)) = (&skin.joint_names, skin.bind_pose()) else {
-            joints.drops_all = true;
-            return joints;
-        };
-        joints.replaced = pose.replaced.len();
-        for (name, joint) in names.iter().zip(&pose.joints) {
-            joints.names.push(name.to_string());
-            joints.parents.push(None);
-            joints
-                .bind_pose
-                .push(Transform::from_matrix(Mat4::from_cols_array(&joint.place)));
-            joints
-                .inverse
-                .push(Mat4::from_cols_array(&joint.inverse) * joints.shape);
+        for inverse in &skeleton.inverse_bind {
+            let inverse = matrix::rounded(inverse);
+            joints.inverse.push(Mat4::from_cols_array(&inverse));
         }
         joints
     }
@@ -86,31 +41,22 @@ impl Joints {
         self.names.push("meshmap_rest".to_owned());
         self.parents.push(None);
         self.bind_pose.push(Transform::IDENTITY);
-        self.inverse.push(self.shape);
-    }
-
-    /// The bounding box of vertices that follow joints, in the bind pose.
-    pub(crate) fn in_bind_pose(&self, bounds: Bounds) -> Bounds {
-        let [min, max] = [bounds.min, bounds.max].map(Vec3::from_array);
-        let corner = |number: u32| {
-            let is_max = BVec3::new(number & 1 > 0, number & 2 > 0, number & 4 > 0);
-            self.shape.transform_point3(Vec3::select(is_max, max, min))
-        };
-        let (min, max) = (1..8)
-            .map(corner)
-            .fold((corner(0), corner(0)), |(min, max), corner| {
-                (min.min(corner), max.max(corner))
-            });
-        Bounds::new(min.to_array(), max.to_array())
-    }
-
-    /// `true` if vertices with weights follow a joint. Without joints, they rest in the bind shape.
-    pub(crate) fn are_followed(&self) -> bool {
-        self.len() > 0 || self.shape != Mat4::IDENTITY
+        self.inverse.push(Mat4::IDENTITY);
     }
 
     pub(crate) fn len(&self) -> usize {
         self.names.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The number of joints that vertices may follow; `None` if there are none, or more than a vertex can name besides the one that
+    /// rests.
+    pub(crate) fn count(&self) -> Option<u16> {
+        let count = u16::try_from(self.len()).ok()?;
+        (count > 0 && count < u16::MAX).then_some(count)
     }
 
     /// The name of a joint's entity.
@@ -127,8 +73,18 @@ impl Joints {
     }
 }
 
+fn at_rest(rest: &Rest) -> Transform {
+    match rest.trs() {
+        Some(trs) => transform(&trs),
+        None => {
+            let place = matrix::rounded(&rest.to_matrix());
+            Transform::from_matrix(Mat4::from_cols_array(&place))
+        }
+    }
+}
+
 /// A transform of a file in Bevy's type.
-pub(crate) fn transform(trs: iqm::Trs) -> Transform {
+pub(crate) fn transform(trs: &Trs) -> Transform {
     Transform {
         translation: Vec3::from_array(trs.translate),
         rotation: Quat::from_array(trs.rotate),

@@ -22,6 +22,7 @@ use bevy_math::{Mat4, Vec3};
 use bevy_mesh::skinning::{SkinnedMesh, SkinnedMeshInverseBindposes};
 use bevy_mesh::{Mesh, Mesh3d, VertexAttributeValues};
 use bevy_meshmap::meshmap::iqm::{Model, to_columns};
+use bevy_meshmap::meshmap::{MeshFile, Semantic};
 use bevy_meshmap::{Axes, Levels, MeshmapFile, MeshmapMesh, MeshmapPlugin};
 use bevy_time::TimeUpdateStrategy;
 use bevy_transform::components::{GlobalTransform, Transform};
@@ -257,10 +258,19 @@ fn vertices_of_second_life_without_weights_keep_the_bind_shape() {
     let mut app = app(folder.path(), MeshmapPlugin::default());
     spawn(&mut app, Path::new("asset.slmesh"));
     let shape = Mat4::from_cols_array_2d(&shape.map(|row| row.map(|number| number as f32)));
-    let is_at_rest =
-        |(drawn, stored): &(Vec3, Vec3)| drawn.distance(shape.transform_point3(*stored)) < 1e-4;
+    // The arrays of the mesh are in the bind pose.
+    let stored = MeshFile::open(folder.path().join("asset.slmesh")).unwrap();
+    let stored = stored.mesh(&"high_lod.faces[0]".parse().unwrap()).unwrap();
+    let stored = stored.attribute(&Semantic::Position).unwrap().unwrap();
+    let in_bind_pose: Vec<Vec3> = stored
+        .iter_f32::<3>()
+        .map(|position| shape.transform_point3(Vec3::from_array(position)))
+        .collect();
     let found = skinned(&mut app);
-    assert!(found.iter().all(is_at_rest));
+    assert_eq!(found.len(), in_bind_pose.len());
+    for ((drawn, array), expected) in found.iter().zip(&in_bind_pose) {
+        assert!(drawn.abs_diff_eq(*expected, 1e-4) && array.abs_diff_eq(*expected, 1e-4));
+    }
     let drawn = || found.iter().map(|(drawn, _)| *drawn);
     let mut boxes = app.world_mut().query::<&Aabb>();
     let shown = boxes.single(app.world()).unwrap();
@@ -283,10 +293,10 @@ fn vertices_of_second_life_without_weights_keep_the_bind_shape() {
     app.update();
     let found = skinned(&mut app);
     assert_eq!(found.len(), 16);
-    for (vertex, (drawn, stored)) in found.iter().enumerate() {
+    for (vertex, (drawn, array)) in found.iter().enumerate() {
         let moved = Vec3::splat(if vertex < 5 { 0.0 } else { 3.0 });
         assert!(
-            (drawn - moved).abs_diff_eq(shape.transform_point3(*stored), 1e-4),
+            (drawn - moved).abs_diff_eq(*array, 1e-4),
             "vertex {vertex}: {drawn}"
         );
     }
@@ -296,10 +306,24 @@ fn vertices_of_second_life_without_weights_keep_the_bind_shape() {
 fn faces_with_weights_rest_in_the_bind_shape_if_the_joints_cannot_be_used() {
     let path = root().join("slmesh/regressions/bind_shape_without_matrices.slmesh");
     let mut app = app(&root(), MeshmapPlugin::default());
-    spawn(&mut app, path.strip_prefix(root()).unwrap());
-    let found = skinned(&mut app);
-    let drawn = || found.iter().map(|(drawn, _)| *drawn);
+    let handle = load(&app, path.strip_prefix(root()).unwrap(), |_| {});
+    wait(&mut app, &handle).unwrap();
+    let shape = file(&app, &handle).meshes[0].clone();
+    let shapes = app.world().resource::<Assets<MeshmapMesh>>();
+    let primitive = shapes.get(&shape).unwrap().primitives[0].clone();
+    let meshes = app.world().resource::<Assets<Mesh>>();
+    let mesh = meshes.get(&primitive.mesh).unwrap();
+    assert!(!mesh.contains_attribute(Mesh::ATTRIBUTE_JOINT_INDEX));
+    let Some(VertexAttributeValues::Float32x3(positions)) =
+        mesh.attribute(Mesh::ATTRIBUTE_POSITION)
+    else {
+        panic!("no positions");
+    };
+    let drawn = || positions.iter().map(|position| Vec3::from_array(*position));
     let size = drawn().reduce(Vec3::max).unwrap() - drawn().reduce(Vec3::min).unwrap();
+    assert!(size.abs_diff_eq(Vec3::new(2.0, 3.0, 4.0), 1e-4), "{size}");
+    let bounds = primitive.bounds.unwrap();
+    let size = Vec3::from_array(bounds.max) - Vec3::from_array(bounds.min);
     assert!(size.abs_diff_eq(Vec3::new(2.0, 3.0, 4.0), 1e-4), "{size}");
 }
 

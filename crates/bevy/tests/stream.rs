@@ -152,7 +152,8 @@ fn corners_of(mesh: &cgeo::Mesh, material: Option<usize>) -> Vec<([f32; 3], [f32
     let corner = |(position, normal): (&u32, &u32)| {
         let (at, normal) = (*position as usize, mesh.normals[*normal as usize]);
         let [u, v, _] = mesh.texcoords[0][at];
-        (mesh.positions[at], unit(normal), [u, v])
+        // In Bevy, V counts from the upper edge.
+        (mesh.positions[at], unit(normal), [u, 1.0 - v])
     };
     indices.map(corner).collect()
 }

@@ -41,7 +41,7 @@ class Known:
 EXCEPTIONS = [
     Known(
         "relative to the joints, these poses would be sheared: no target has such transforms, and a line says so",
-        doors="glb usd browser",
+        doors="glb usd browser bevy",
         moments="clip",
         what="absent",
         when=lambda zero, moment: zero.is_sheared(moment),
@@ -83,7 +83,7 @@ EXCEPTIONS = [
     ),
     Known(
         "corners at one position, but with other normals: one program counts them as one corner, another one as two",
-        doors="glb obj ply usd browser blender python c",
+        doors="glb obj ply usd browser blender bevy python c",
         files="hand_v2_prec0_base0*.tmf",
         what="triangles",
     ),
@@ -110,7 +110,7 @@ EXCEPTIONS = [
     ),
     Known(
         "a file of nothing but a triangle with two equal corners: programs have an option that makes points of it",
-        doors="glb obj ply browser python c",
+        doors="glb obj ply browser bevy python c",
         files="triangle_c.cgeo",
         what="triangles",
     ),
@@ -123,7 +123,7 @@ EXCEPTIONS = [
     ),
     Known(
         "numbers of up to 3e38, beside which the corners of most triangles are at one place, and cannot be told apart",
-        doors="glb obj ply usd browser blender python c",
+        doors="glb obj ply usd browser blender bevy python c",
         files="special_numbers_*.cgeo",
         what="normals texcoords winding triangles",
     ),
@@ -197,7 +197,7 @@ EXCEPTIONS = [
     ),
     Known(
         "normals have the stored lengths, and are interpolated with these",
-        doors="usd browser",
+        doors="usd browser bevy",
         files="large_numbers_*.cgeo",
         moments="between",
         what="normals",

@@ -107,26 +107,50 @@ impl Pose {
         index_of: impl Fn(usize) -> usize,
         values: &mut [[f32; N]],
     ) {
-        for (place, value) in values.iter_mut().enumerate() {
-            let matrix = match self {
-                Self::Frame(matrices) => blend(matrices, influences, index_of(place)),
-                Self::BindShape(shape) => Some(*shape.rows()),
-            };
-            let (Some(matrix), Some(value)) = (matrix, value.first_chunk_mut()) else {
-                continue;
-            };
-            let from: [f64; 3] = value.map(f64::from);
-            *value = match kind {
-                #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
-                VectorKind::Point => matrix.map(|[x, y, z, w]| (dot([x, y, z], from) + w) as f32),
-                VectorKind::Normal => unit_of_f64(turned(&matrix, from)).unwrap_or([0.0; 3]),
-                VectorKind::Direction => {
-                    let along = matrix.map(|[x, y, z, _]| dot([x, y, z], from));
-                    unit_of_f64(along).unwrap_or([0.0; 3])
+        match self {
+            Self::Frame(matrices) => {
+                for (place, value) in values.iter_mut().enumerate() {
+                    if let Some(matrix) = blend(matrices, influences, index_of(place)) {
+                        apply_matrix(&of_kind(kind, &matrix), kind, value);
+                    }
                 }
-            };
+            }
+            Self::BindShape(shape) => {
+                let matrix = of_kind(kind, shape.rows());
+                for value in values {
+                    apply_matrix(&matrix, kind, value);
+                }
+            }
         }
     }
+}
+
+/// The matrix of a kind of attribute, where this one moves points. Normals are turned by the cofactors, so that scales of three sizes do not
+/// tilt them.
+fn of_kind(kind: VectorKind, matrix: &[[f64; 4]; 3]) -> [[f64; 4]; 3] {
+    if kind != VectorKind::Normal {
+        return *matrix;
+    }
+    let [a, b, c] = matrix.map(|[x, y, z, _]| [x, y, z]);
+    [cross(b, c), cross(c, a), cross(a, b)].map(|[x, y, z]| [x, y, z, 0.0])
+}
+
+/// Moves a value of an attribute by the matrix of its kind.
+fn apply_matrix<const N: usize>(matrix: &[[f64; 4]; 3], kind: VectorKind, value: &mut [f32; N]) {
+    let Some(value) = value.first_chunk_mut() else {
+        return;
+    };
+    let from: [f64; 3] = value.map(f64::from);
+    let along = matrix.map(|[x, y, z, _]| dot([x, y, z], from));
+    *value = match kind {
+        VectorKind::Point => {
+            let [[.., x], [.., y], [.., z]] = *matrix;
+            let [along_x, along_y, along_z] = along;
+            #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
+            [along_x + x, along_y + y, along_z + z].map(|number| number as f32)
+        }
+        VectorKind::Normal | VectorKind::Direction => unit_of_f64(along).unwrap_or([0.0; 3]),
+    };
 }
 
 /// The mean of the matrices of a vertex by its weights; `None` for a vertex that rests.
@@ -150,12 +174,6 @@ fn blend(matrices: &[Matrix], influences: &Influences, vertex: usize) -> Option<
     Some(blended.map(|row| row.map(|number| number / sum)))
 }
 
-/// A normal turned by what moves the points: by the cofactors, so that scales of three sizes do not tilt it.
-fn turned(matrix: &[[f64; 4]; 3], normal: [f64; 3]) -> [f64; 3] {
-    let [a, b, c] = matrix.map(|[x, y, z, _]| [x, y, z]);
-    [cross(b, c), cross(c, a), cross(a, b)].map(|row| dot(row, normal))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +186,8 @@ mod tests {
             [0.0, 1.0, 0.0, 0.0],
             [0.0, 0.0, 1.0, 0.0],
         ];
-        assert_eq!(turned(&matrix, [1.0, 1.0, 0.0]), [1.0, 2.0, 0.0]);
+        let normals = of_kind(VectorKind::Normal, &matrix);
+        let turned = normals.map(|[x, y, z, _]| dot([x, y, z], [1.0, 1.0, 0.0]));
+        assert_eq!(turned, [1.0, 2.0, 0.0]);
     }
 }

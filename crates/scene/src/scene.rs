@@ -248,11 +248,6 @@ impl Scene {
         Ok(())
     }
 
-    /// The budget of the scene.
-    pub(crate) fn meter(&self) -> &Meter<'static> {
-        &self.meter
-    }
-
     /// The format of the file, for reports.
     #[must_use]
     pub fn format(&self) -> Format {
@@ -432,9 +427,23 @@ impl Scene {
     /// reading them reports the damage.
     #[must_use]
     pub fn facts(&self) -> Vec<Fact> {
+        self.facts_with(|shape, facts| {
+            shape.add_facts(facts);
+            shape.add_facts_of_triangles(facts);
+        })
+    }
+
+    /// Like [`facts`](Self::facts), without the facts of the triangles of snapshots: numbers of materials, and visible edges. No snapshot is
+    /// decoded.
+    #[must_use]
+    pub fn facts_of_tables(&self) -> Vec<Fact> {
+        self.facts_with(Shape::add_facts)
+    }
+
+    fn facts_with(&self, add_facts: impl Fn(&Shape, &mut Facts)) -> Vec<Fact> {
         let mut facts = Facts::default();
         for shape in &self.shapes {
-            shape.add_facts(&mut facts);
+            add_facts(shape, &mut facts);
         }
         match &self.file {
             MeshFile::CGeo(proxy) => {
@@ -462,6 +471,12 @@ impl Scene {
             numbers.extend((0..shape.key_count()).map(|key| shape.number_of(key)));
         }
         numbers.len()
+    }
+
+    /// The meter of the memory that the scene keeps. A program that charges what it makes of the scene to it has one limit for both.
+    #[must_use]
+    pub fn meter(&self) -> &Arc<Meter<'static>> {
+        &self.meter
     }
 
     /// Parts of the file that cannot be used as they are stored.

@@ -463,6 +463,13 @@ impl Shape {
         }
     }
 
+    /// Counts what the triangles of snapshots have that somebody could miss, by decoding the first of them.
+    pub(crate) fn add_facts_of_triangles(&self, facts: &mut Facts) {
+        if let Geometry::Snapshots(snapshots) = &self.geometry {
+            snapshots.add_facts_of_triangles(facts);
+        }
+    }
+
     /// The joints that the vertices of [`view(0)`](Self::view) follow, and their shares, for a skeleton of this many joints; `None` if they
     /// follow none. See [`MeshView::influences`]: a vertex without weights follows the joint `joint_count`, which rests.
     ///

@@ -129,6 +129,10 @@ impl Snapshots {
                 facts.count(FactKind::ThirdTexCoords, sets - 1);
             }
         }
+    }
+
+    /// Counts what the triangles of the snapshots have that somebody could miss.
+    pub(crate) fn add_facts_of_triangles(&self, facts: &mut Facts) {
         // All snapshots of a file have triangles of one form.
         let first = self.at(0).and_then(|first| Ok(first.triangles()?));
         if let Ok(triangles) = first

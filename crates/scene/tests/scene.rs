@@ -405,6 +405,36 @@ fn facts_are_counted_once_in_the_order_of_their_kinds() {
 }
 
 #[test]
+fn facts_of_tables_lack_only_the_triangles_of_snapshots() {
+    let mut lacking = 0;
+    for (path, file) in valid_files() {
+        let scene = scene_of(&file);
+        let mut facts = scene.facts();
+        let all = facts.len();
+        if file.as_cgeo().is_some() {
+            let of_triangles = [FactKind::MaterialIds, FactKind::EdgeVisibility];
+            facts.retain(|fact| !of_triangles.contains(&fact.kind));
+        }
+        lacking += all - facts.len();
+        assert_eq!(scene.facts_of_tables(), facts, "{}", path.display());
+    }
+    assert!(lacking > 0);
+}
+
+#[test]
+fn memory_of_a_scene_and_of_what_is_made_of_it_has_one_limit() {
+    let path = data::valid("iqm", "ours_many_meshes_a.iqm");
+    let scene = scene_of(&MeshFile::open(path).unwrap());
+    let meter = scene.meter();
+    let kept = meter.held();
+    assert!(kept > 0);
+    let charge = meter.take(1 << 20, "buffers").unwrap();
+    assert_eq!(meter.held(), kept + (1 << 20));
+    drop(charge);
+    assert!(meter.take(1 << 30, "buffers").is_err());
+}
+
+#[test]
 fn levels_of_a_face_are_one_object() {
     let mut seen = 0;
     for (_, file) in valid_files() {

@@ -7,7 +7,7 @@ use bevy_mesh::{Mesh, MeshVertexAttribute, PrimitiveTopology, VertexAttributeVal
 use meshmap::cgeo::{self, Parts, Proxy, SnapshotCache, Timing, TopologyId, VertexWriter, Wrap};
 use meshmap::{Bounds, ErrorKind, Semantic, VertexFormat, VertexLayout, VertexRemap};
 
-use crate::convert::indices_of;
+use crate::convert::{indices_of, turn_upside_down};
 use crate::error::MeshmapError;
 
 /// An animation, and the part of it that is shown.
@@ -16,6 +16,8 @@ pub(super) struct Clip {
     pub(super) proxy: Proxy,
     pub(super) timing: Timing,
     pub(super) material: Option<u32>,
+    /// `true` if corners of triangles are reversed, as in the meshes of the file.
+    pub(super) turns_triangles: bool,
 }
 
 /// A mesh at a time, whose memory is used for the next one.
@@ -98,7 +100,7 @@ impl FrameWriter {
             .is_none_or(|own| !Arc::ptr_eq(own, &remap))
         {
             *frame = Frame {
-                mesh: triangles(&remap),
+                mesh: triangles(&remap, clip.turns_triangles),
                 ..Frame::default()
             };
         }
@@ -117,6 +119,11 @@ impl FrameWriter {
             written = self.writer.write(&snapshot, &mut out);
         }
         written?;
+        for values in &mut values {
+            if let VertexAttributeValues::Float32x2(texcoords) = values {
+                turn_upside_down(texcoords);
+            }
+        }
         if let Some(VertexAttributeValues::Float32x3(positions)) = values.first() {
             frame.bounds = Bounds::around(positions.iter().copied());
         }
@@ -175,7 +182,7 @@ fn writer(
 }
 
 /// A mesh with these triangles, or points, and no attributes.
-fn triangles(remap: &VertexRemap) -> Mesh {
+fn triangles(remap: &VertexRemap, turns_triangles: bool) -> Mesh {
     let indices = remap.indices();
     let kind = if indices.is_empty() {
         PrimitiveTopology::PointList
@@ -184,7 +191,8 @@ fn triangles(remap: &VertexRemap) -> Mesh {
     };
     let mut mesh = Mesh::new(kind, RenderAssetUsages::default());
     if !indices.is_empty() {
-        mesh.insert_indices(indices_of(indices.iter().copied(), remap.vertex_count()));
+        let count = remap.vertex_count();
+        mesh.insert_indices(indices_of(indices.to_vec(), count, turns_triangles));
     }
     mesh
 }

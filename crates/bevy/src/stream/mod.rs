@@ -256,7 +256,8 @@ pub(crate) fn advance(
 
 /// The animation of a stream; `None` before its file is loaded, and for files of other formats.
 fn clip(stream: &StreamedProxy, files: &Assets<MeshmapFile>) -> Option<Clip> {
-    let proxy = files.get(&stream.file)?.proxy.clone()?;
+    let file = files.get(&stream.file)?;
+    let proxy = file.proxy.clone()?;
     let usual = || {
         Timing::new(
             0.0,
@@ -264,11 +265,14 @@ fn clip(stream: &StreamedProxy, files: &Assets<MeshmapFile>) -> Option<Clip> {
             proxy.snapshot_count(),
         )
     };
-    let timing = proxy.timing().unwrap_or_else(usual);
+    // Some files store a time of 0 from one snapshot to the next.
+    let stored = proxy.timing().filter(|timing| timing.step() > 0.0);
+    let timing = stored.unwrap_or_else(usual);
     Some(Clip {
         proxy,
         timing,
         material: stream.material,
+        turns_triangles: file.turns_triangles,
     })
 }
 

@@ -345,8 +345,7 @@ impl Load<'_, '_> {
         let meaning = Meaning {
             are_points: self.scene.are_points(),
             turns_triangles: self.turns_triangles()?,
-            // As programs do that write formats which do not define it.
-            is_from_below: self.scene.conventions().v_origin != Some(VOrigin::Top),
+            is_from_below: self.scene.v_origin() == VOrigin::Bottom,
             pose: self.scene.pose(),
             joint_count: joints.count(),
         };

@@ -95,7 +95,7 @@ pub unsafe extern "C" fn mm_scene_get_joint(
         let parent = joint.parent.map(i64::try_from);
         let info = mm_scene_joint {
             size: 0,
-            name: drawing.text(&joint.name())?,
+            name: drawing.text(&joint.name())?.as_ptr(),
             parent: parent.transpose().unwrap_or_default().unwrap_or(-1),
             rest: matrix::rounded(&joint.rest.to_matrix()),
             inverse_bind: matrix::rounded(inverse),
@@ -131,13 +131,14 @@ pub unsafe extern "C" fn mm_scene_get_clip(
         let seconds = steps as f64 / f64::from(clip.rate());
         let info = mm_clip {
             size: 0,
-            name: drawing.text(&clip.name())?,
+            name: drawing.text(&clip.name())?.as_ptr(),
             frame_count: clip.frame_count(),
             seconds,
             rate: clip.rate(),
             is_rate_stored: clip.is_rate_stored(),
             repeats: clip.repeats(),
-            event_count: clip.events()?.len(),
+            // Damage is a remark of the scene.
+            event_count: clip.event_count().unwrap_or(0),
         };
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, info) }
@@ -154,14 +155,15 @@ pub unsafe extern "C" fn mm_scene_get_event(
 ) -> mm_status {
     guard(|| {
         let drawing = handle::get::<Drawing>(scene)?;
-        let events = drawing.clip(clip)?.events()?;
-        let event = events.get(index);
-        let event = event.ok_or_else(|| no_such("event", index, events.len()))?;
+        let clip = drawing.clip(clip)?;
+        let event = clip.event(index)?;
+        let count = clip.event_count()?;
+        let event = event.ok_or_else(|| no_such("event", index, count))?;
         let info = mm_event {
             size: 0,
             seconds: event.seconds,
             code: event.code,
-            data: drawing.text(&event.data.to_string_lossy())?,
+            data: drawing.text(&event.data.to_string_lossy())?.as_ptr(),
         };
         // SAFETY: the caller's, as the header says.
         unsafe { put_sized(out, info) }

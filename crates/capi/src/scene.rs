@@ -1,10 +1,10 @@
 //! Scenes: what a file looks like, for programs that draw it without knowing its format.
 
 use std::collections::HashSet;
-use std::ffi::{CString, c_char};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ffi::{CStr, c_char};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use meshmap::{Address, Axis, Charge, MeshFile, Meter, VOrigin};
+use meshmap::{Address, Axis, Charge, ErrorKind, MeshFile, Meter, VOrigin};
 use meshmap_scene::{
     Clip, DrawOptions, Levels, PosedFrame, Remark, Scene, SceneOptions, Shape, Skeleton, Tints,
     matrix,
@@ -158,12 +158,22 @@ pub(crate) struct Drawing {
     pub(crate) v_origin: VOrigin,
     remarks: Vec<String>,
     texts: Mutex<Texts>,
+    /// The texts of each shape, once they are asked for: programs ask for the material of each triangle.
+    shape_texts: Vec<OnceLock<ShapeTexts>>,
 }
 
 /// Texts that callers have asked for. Equal ones are one text.
 struct Texts {
-    known: HashSet<CString>,
+    known: HashSet<Arc<CStr>>,
     charge: Charge<'static>,
+}
+
+/// The texts of a shape and of its material.
+pub(crate) struct ShapeTexts {
+    pub(crate) name: Arc<CStr>,
+    pub(crate) address: Arc<CStr>,
+    pub(crate) material: Arc<CStr>,
+    pub(crate) image: Arc<CStr>,
 }
 
 impl Kind for Drawing {
@@ -196,6 +206,15 @@ impl Drawing {
         };
         let mut lines: Vec<String> = remarks.iter().map(Remark::to_string).collect();
         lines.extend(scene.unreadable().iter().map(ToString::to_string));
+        // All clips have the events of one table.
+        if let Some(clip) = clips.first()
+            && let Err(error) = clip.event_count()
+        {
+            if ends_the_job(&error) {
+                return Err(error.into());
+            }
+            lines.push(format!("events are left out: {error}"));
+        }
         let stored = file.source().len().ok().flatten().unwrap_or_default();
         let meter = Arc::new(Meter::new(file.limits(), stored));
         let texts = Texts {
@@ -204,6 +223,7 @@ impl Drawing {
         };
         Ok(Self {
             tints: scene.tints(),
+            shape_texts: scene.shapes().iter().map(|_| OnceLock::new()).collect(),
             scene,
             skeleton,
             clips,
@@ -214,17 +234,36 @@ impl Drawing {
     }
 
     /// A text for a caller, which lives as long as the scene.
-    pub(crate) fn text(&self, text: &str) -> Result<*const c_char> {
+    pub(crate) fn text(&self, text: &str) -> Result<Arc<CStr>> {
         let text = c_string(text);
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = texts.known.get(&text) {
-            return Ok(known.as_ptr());
+        if let Some(known) = texts.known.get(text.as_c_str()) {
+            return Ok(Arc::clone(known));
         }
-        let bytes = text.as_bytes().len().saturating_add(size_of::<CString>());
+        let bytes = text.as_bytes().len().saturating_add(size_of::<Arc<CStr>>());
         texts.charge.grow(bytes as u64, "names of a scene")?;
-        let start = text.as_ptr();
-        texts.known.insert(text);
-        Ok(start)
+        let text: Arc<CStr> = text.into();
+        texts.known.insert(Arc::clone(&text));
+        Ok(text)
+    }
+
+    pub(crate) fn texts_of_shape(&self, index: usize) -> Result<&ShapeTexts> {
+        let shapes = self.shape_texts.len();
+        let place = self.shape_texts.get(index);
+        let place = place.ok_or_else(|| no_such("shape", index, shapes))?;
+        if let Some(known) = place.get() {
+            return Ok(known);
+        }
+        let shape = self.shape(index)?;
+        let material = shape.material();
+        let image = material.and_then(|material| material.image);
+        let texts = ShapeTexts {
+            name: self.text(shape.name())?,
+            address: self.text(&shape.address().to_string())?,
+            material: self.text(material.map_or("", |material| material.name))?,
+            image: self.text(image.unwrap_or_default())?,
+        };
+        Ok(place.get_or_init(|| texts))
     }
 
     pub(crate) fn shape(&self, index: usize) -> Result<&Shape> {
@@ -242,6 +281,16 @@ impl Drawing {
         options.v_origin = self.v_origin;
         options.joint_count = u16::try_from(self.joint_count()).unwrap_or(u16::MAX);
         options
+    }
+}
+
+/// `true` if an error is not one of a part of the file, without which the others may be drawn.
+fn ends_the_job(error: &meshmap_scene::Error) -> bool {
+    match error {
+        meshmap_scene::Error::Read(error) => {
+            matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Io(_))
+        }
+        _ => false,
     }
 }
 
@@ -360,6 +409,6 @@ pub unsafe extern "C" fn mm_scene_remark(
         let remark = drawing.remarks.get(index);
         let remark = remark.ok_or_else(|| no_such("remark", index, drawing.remarks.len()))?;
         // SAFETY: the caller's, as the header says.
-        unsafe { put(out, drawing.text(remark)?) }
+        unsafe { put(out, drawing.text(remark)?.as_ptr()) }
     })
 }

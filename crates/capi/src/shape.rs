@@ -74,10 +74,11 @@ pub unsafe extern "C" fn mm_scene_get_shape(
             _ => -1,
         };
         let object = shape.object().map(i64::try_from);
+        let texts = drawing.texts_of_shape(index)?;
         let info = mm_shape {
             size: 0,
-            name: drawing.text(shape.name())?,
-            address: drawing.text(&shape.address().to_string())?,
+            name: texts.name.as_ptr(),
+            address: texts.address.as_ptr(),
             key_count: shape.key_count(),
             seconds_per_key: shape.step(),
             level,
@@ -101,7 +102,7 @@ pub unsafe extern "C" fn mm_scene_get_material(
     guard(|| {
         let drawing = handle::get::<Drawing>(scene)?;
         let found = drawing.shape(shape)?;
-        let material = found.material();
+        let texts = drawing.texts_of_shape(shape)?;
         let mut color = [[1.0; 4]];
         let mut attributes = found.attributes().iter();
         if !attributes.any(|info| info.semantic == Semantic::Color(0)) {
@@ -111,11 +112,10 @@ pub unsafe extern "C" fn mm_scene_get_material(
             colors_to_linear(&mut color);
         }
         let [color] = color;
-        let image = material.and_then(|material| material.image);
         let info = mm_material {
             size: 0,
-            name: drawing.text(material.map_or("", |material| material.name))?,
-            image: drawing.text(image.unwrap_or_default())?,
+            name: texts.material.as_ptr(),
+            image: texts.image.as_ptr(),
             color,
         };
         // SAFETY: the caller's, as the header says.

@@ -1,12 +1,13 @@
 //! Animations of joints.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
-use meshmap::Meter;
-use meshmap::iqm::{Anim, Frames, Model, Trs};
+use meshmap::iqm::{Anim, Frames, FteEvent, Model, Trs};
+use meshmap::{Charge, Meter};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, is_of_a_part};
 use crate::hierarchy::Hierarchy;
 
 /// An animation of the joints of a [`Skeleton`](crate::Skeleton).
@@ -31,6 +32,16 @@ pub struct Event {
     pub data: meshmap::Text,
 }
 
+impl Event {
+    fn of(stored: &FteEvent) -> Self {
+        Self {
+            seconds: stored.timestamp,
+            code: stored.evcode,
+            data: stored.evdata.clone(),
+        }
+    }
+}
+
 /// The parts that the clips of one model share.
 pub(crate) struct ClipSource {
     model: Model,
@@ -39,7 +50,41 @@ pub(crate) struct ClipSource {
     hierarchy: Hierarchy,
     /// `true` if all frames are the same, because they store nothing.
     is_constant: bool,
+    /// The events of all clips, once they are asked for.
+    events: OnceLock<meshmap::Result<Events>>,
     meter: Arc<Meter<'static>>,
+}
+
+/// The events of all clips: those of a clip are found without a look at the others.
+struct Events {
+    /// By animation; of one animation in the order of the file.
+    list: Vec<FteEvent>,
+    _charge: Charge<'static>,
+}
+
+impl Events {
+    fn of(model: &Model, meter: &Arc<Meter<'static>>) -> meshmap::Result<Self> {
+        let mut list = model.fte_events()?.unwrap_or_default();
+        let bytes = list.len().saturating_mul(size_of::<FteEvent>());
+        let mut charge = Charge::shared(meter);
+        charge.grow(bytes as u64, "events of animations")?;
+        list.sort_by_key(|event| event.anim);
+        Ok(Self {
+            list,
+            _charge: charge,
+        })
+    }
+
+    /// The places of the events of an animation in the list.
+    fn of_anim(&self, anim: usize) -> Range<usize> {
+        let start = self
+            .list
+            .partition_point(|event| (event.anim as usize) < anim);
+        let end = self
+            .list
+            .partition_point(|event| event.anim as usize <= anim);
+        start..end
+    }
 }
 
 impl ClipSource {
@@ -49,8 +94,30 @@ impl ClipSource {
             frames: model.frames(),
             hierarchy: Hierarchy::of(model),
             is_constant: model.poses().all(|pose| pose.channelmask == 0),
+            events: OnceLock::new(),
             meter: Arc::clone(meter),
         })
+    }
+
+    /// The events of the animation of this number.
+    fn events(&self, anim: usize) -> meshmap::Result<&[FteEvent]> {
+        let known = match self.events.get() {
+            Some(known) => known,
+            None => {
+                let read = Events::of(&self.model, &self.meter);
+                // Bytes that are missing may be there in the next call.
+                if let Err(error) = &read
+                    && !is_of_a_part(error)
+                {
+                    return Err(error.clone());
+                }
+                self.events.get_or_init(|| read)
+            }
+        };
+        match known {
+            Ok(events) => Ok(events.list.get(events.of_anim(anim)).unwrap_or_default()),
+            Err(error) => Err(error.clone()),
+        }
     }
 
     pub(crate) fn clip(self: &Arc<Self>, index: usize, anim: Anim) -> Clip {
@@ -106,23 +173,33 @@ impl Clip {
         self.source.frames.pose_count()
     }
 
-    /// The events of the animation, in the order of the file.
+    /// The number of events of the animation.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Model::fte_events`].
+    pub fn event_count(&self) -> Result<usize> {
+        Ok(self.source.events(self.index)?.len())
+    }
+
+    /// The events of the animation, in the order of the file. The first call reads those of all animations.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`Model::fte_events`].
     pub fn events(&self) -> Result<Vec<Event>> {
-        let mut events = Vec::new();
-        for event in self.source.model.fte_events()?.unwrap_or_default() {
-            if usize::try_from(event.anim) == Ok(self.index) {
-                events.push(Event {
-                    seconds: event.timestamp,
-                    code: event.evcode,
-                    data: event.evdata,
-                });
-            }
-        }
-        Ok(events)
+        let stored = self.source.events(self.index)?;
+        Ok(stored.iter().map(Event::of).collect())
+    }
+
+    /// One of the events; `None` after the last one.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`Model::fte_events`].
+    pub fn event(&self, index: usize) -> Result<Option<Event>> {
+        let stored = self.source.events(self.index)?;
+        Ok(stored.get(index).map(Event::of))
     }
 
     /// The matrix of each joint in the model's space in a frame, columns one after another. Frames are counted from the first of the

@@ -633,3 +633,33 @@ fn shapes_are_drawn_in_the_pose_by_one_convention() {
     let seen = [posed, turned, flipped, weighted];
     assert!(seen.iter().all(|count| *count > 2), "{seen:?}");
 }
+
+#[test]
+fn events_are_those_of_their_animation() {
+    let mut seen = 0;
+    for (path, file) in valid_files() {
+        let Some(model) = file.as_iqm() else { continue };
+        let scene = scene_of(&file);
+        let all = model.fte_events();
+        let joints = scene.skeleton(&mut Vec::new()).unwrap();
+        let clips = scene.clips(joints.map_or(0, |it| it.joints.len()), &mut Vec::new());
+        for clip in clips {
+            let index = model.anims().position(|anim| anim == *clip.anim()).unwrap();
+            let Ok(all) = &all else {
+                assert!(clip.events().is_err() && clip.event_count().is_err());
+                continue;
+            };
+            let all = all.as_deref().unwrap_or_default();
+            let own = all.iter().filter(|event| event.anim as usize == index);
+            let own: Vec<u32> = own.map(|event| event.evcode).collect();
+            let events = clip.events().unwrap();
+            let codes: Vec<u32> = events.iter().map(|event| event.code).collect();
+            assert_eq!(codes, own, "{path:?}");
+            assert_eq!(clip.event_count().unwrap(), own.len());
+            assert_eq!(clip.event(0).unwrap().as_ref(), events.first());
+            assert_eq!(clip.event(own.len()).unwrap(), None);
+            seen += own.len();
+        }
+    }
+    assert!(seen > 0);
+}

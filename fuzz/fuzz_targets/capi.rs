@@ -723,11 +723,8 @@ impl Caller<'_> {
         let file = self.make(Kind::File, |out| unsafe {
             mm_open_reader(&reader, &options, out)
         });
-        if reader.size == 1 {
-            // A struct that is not read has lent nothing.
-            // SAFETY: nobody else has it.
-            unsafe { release(lent.cast()) };
-        } else if let Some(file) = file {
+        // A reader that is refused, also for its size, is released.
+        if let Some(file) = file {
             // SAFETY: the file has what was lent.
             unsafe { (*lent).file.store(file, SeqCst) };
         }

@@ -1505,11 +1505,8 @@ impl Caller<'_> {
         let choice = self.script.byte();
         match choice % 16 {
             0..3 => {
-                let options = self.scene_options();
-                let options = match choice {
-                    0..128 => null(),
-                    _ => &raw const options,
-                };
+                let options = (choice >= 128).then(|| self.scene_options());
+                let options = options.as_ref().map_or(null(), |it| &raw const *it);
                 let file = self.handle(Kind::File);
                 self.make(Kind::Scene, |out| unsafe {
                     mm_scene_new(file, options, out)

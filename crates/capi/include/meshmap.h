@@ -678,9 +678,12 @@ typedef struct mm_scene mm_scene;
 /** The parts of a file that a scene has. MM_INIT makes the defaults; an option for another format has no effect. */
 typedef struct mm_scene_options {
     size_t size; /**< sizeof(mm_scene_options), set by the caller. */
-    /** The address of a mesh, or of a part that contains meshes, such as `high_lod`; NULL for all that viewers draw. */
+    /** The address of a mesh, or of a part that contains meshes, such as `high_lod`, each of which is a shape; NULL for
+     *  all that viewers draw. */
     const char *mesh;
-    const mm_file *animations; /**< An IQM file whose animations are added to the ones of the file; NULL for none. */
+    /** An IQM file whose animations are added to the ones of an IQM file; MM_ERROR_FORMAT for a file of another format.
+     *  NULL for none. */
+    const mm_file *animations;
     mm_levels levels; /**< The levels of detail of a Second Life mesh. The finest. */
     uint32_t level; /**< The level of MM_LEVELS_ONE; 0 is the finest that the format has. */
     mm_axis up; /**< The axis that points up in the file. The axis of the format. */
@@ -693,7 +696,8 @@ typedef struct mm_scene_options {
     uint32_t frame; /**< That frame, counted over all animations. */
     /** 1 to leave out meshes that cannot be read, which become remarks; 0 to fail with the error of the first one. */
     uint32_t skip_unreadable;
-    /** 1 to draw no triangles with two equal corners: a file of nothing but these becomes points; else 0. */
+    /** 1 if the program draws no triangles with two equal corners: a file of nothing but these, at most 1,024 of a
+     *  mesh, is points then (mm_scene_info.are_points); else 0. */
     uint32_t drop_degenerate;
 } mm_scene_options;
 
@@ -730,7 +734,8 @@ typedef struct mm_shape {
      *  mm_scene_key_at finds the keys at a time. */
     double seconds_per_key;
     int64_t level; /**< The level of detail, 0 the finest; -1 if the shape is not one. */
-    int64_t object; /**< The number of the object that the shape is a level of detail of; -1 for others. */
+    /** The number of the object, for faces of a Second Life mesh: its levels of detail have the same; -1 for others. */
+    int64_t object;
     /** `true` for a level of detail that is drawn in place of a finer one of the scene, and not with it. */
     bool is_coarser;
     bool has_keys; /**< `true` for an object through time, which may have only one key. */
@@ -797,9 +802,10 @@ MM_API mm_status mm_scene_get_shape(const mm_scene *scene, size_t index, mm_shap
 /** The material of triangles of a shape. `material_id` is mm_group.material of these triangles. */
 MM_API mm_status mm_scene_get_material(const mm_scene *scene, size_t shape, uint32_t material_id, mm_material *out);
 
-/** The keys before and after a time of a shape in seconds from its first key, and the fraction between them. Before the
- *  first key and after the last one, a shape stands still. Keys with equal indices have the same vertices, between
- *  which positions may be interpolated; others are drawn one after the other. Each place may be NULL. */
+/** The keys before and after a time of a shape in seconds from its first key, and the fraction between them.
+ *  MM_ERROR_ARGUMENT for a time that is not finite. Before the first key and after the last one, a shape stands still.
+ *  Keys with equal indices have the same vertices, between which positions may be interpolated; others are drawn one
+ *  after the other. Each place may be NULL. */
 MM_API mm_status mm_scene_key_at(const mm_scene *scene, size_t shape, double seconds, size_t *from, size_t *to, float
     *fraction);
 
@@ -809,16 +815,17 @@ MM_API mm_status mm_scene_key_at(const mm_scene *scene, size_t shape, double sec
  *  needed:
  *  MM_SEMANTIC_POSITION always; NORMAL as stored, also of length 0; TANGENT; TEXCOORD sets, whose V begins where
  *  mm_scene_options.v_origin says; COLOR sets, linear light, 4 floats, while numbers outside of 0 to 1 are other data
- *  and get MM_SEMANTIC_CUSTOM; JOINTS, 4 uint16_t, and WEIGHTS, 4 floats whose sum is 1, of set 0. A vertex that no
- *  joint moves has the joint joint_count, for which mm_scene_pose has a matrix.
+ *  and get MM_SEMANTIC_CUSTOM; JOINTS, 4 uint16_t, and WEIGHTS, 4 floats whose sum is 1, of set 0, if the scene has
+ *  joints. A vertex that no joint moves has the joint joint_count, for which mm_scene_pose has a matrix.
  *  mm_mesh_by_material puts the triangles of one material together. MM_ERROR_OUT_OF_RANGE if the shape or the key does
  *  not exist. */
 MM_API mm_status mm_scene_mesh(const mm_scene *scene, size_t shape, size_t key, mm_mesh **out);
 
 /** A path at which the image of a material may be, with `/`, relative to the folder of the file. Try index 0, 1 and so
- *  on until a file is there, or the status is MM_ABSENT: the name itself comes first, then the same name with the
- *  endings png, jpg, jpeg, tga, webp, dds, bmp, and without folders. Names are written on other computers, and by
- *  strangers: the paths stay below the folder. `length` does not count the byte 0 at the end. */
+ *  on until a file is there, or the status is MM_ABSENT: the name itself comes first if it has the ending of an image,
+ *  then the same name with the endings png, jpg, jpeg, tga, webp, dds, bmp, and all of them without folders. Names are
+ *  written on other computers, and by strangers: the paths stay below the folder. `length` does not count the byte 0 at
+ *  the end. */
 MM_API mm_status mm_image_path(const char *image, size_t index, char *out, size_t capacity, size_t *length);
 
 /** A joint of a scene. */
@@ -835,7 +842,8 @@ MM_API mm_status mm_scene_get_event(const mm_scene *scene, size_t clip, size_t i
  *  to the sum of weight * matrix[joint] * position over its four joints, with MM_MATRICES_SKIN. `clip` SIZE_MAX is the
  *  bind pose, in which nothing moves. A clip that repeats goes on from its last frame to its first; any other stands
  *  still before its first and after its last frame. Rotations between frames take the shorter way. The matrices are
- *  right also if poses are stored relative to other parents than the joints. MM_ABSENT if the scene has no joints. */
+ *  right also if poses are stored relative to other parents than the joints. MM_ABSENT if the scene has no joints,
+ *  MM_ERROR_ARGUMENT for a time that is not finite. */
 MM_API mm_status mm_scene_pose(const mm_scene *scene, size_t clip, double seconds, mm_matrices kind, float *out, size_t
     stride, size_t capacity, size_t *count);
 

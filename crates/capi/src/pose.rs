@@ -174,7 +174,8 @@ pub unsafe extern "C" fn mm_scene_get_event(
 /// matrices. The last one is the identity, for vertices that no joint moves. A vertex moves to the sum of weight * matrix[joint] * position over
 /// its four joints, with MM_MATRICES_SKIN. `clip` SIZE_MAX is the bind pose, in which nothing moves. A clip that repeats goes on from its last
 /// frame to its first; any other stands still before its first and after its last frame. Rotations between frames take the shorter way. The
-/// matrices are right also if poses are stored relative to other parents than the joints. MM_ABSENT if the scene has no joints.
+/// matrices are right also if poses are stored relative to other parents than the joints. MM_ABSENT if the scene has no joints,
+/// MM_ERROR_ARGUMENT for a time that is not finite.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_scene_pose(
     scene: *const mm_scene,

@@ -75,9 +75,9 @@ const V_ORIGINS: [(u32, VOrigin); 2] = [
 pub struct mm_scene_options {
     /// sizeof(mm_scene_options), set by the caller.
     pub size: usize,
-    /// The address of a mesh, or of a part that contains meshes, such as `high_lod`; NULL for all that viewers draw.
+    /// The address of a mesh, or of a part that contains meshes, such as `high_lod`, each of which is a shape; NULL for all that viewers draw.
     pub mesh: *const c_char,
-    /// An IQM file whose animations are added to the ones of the file; NULL for none.
+    /// An IQM file whose animations are added to the ones of an IQM file; MM_ERROR_FORMAT for a file of another format. NULL for none.
     pub animations: *const mm_file,
     /// The levels of detail of a Second Life mesh. The finest.
     pub levels: mm_levels,
@@ -95,7 +95,8 @@ pub struct mm_scene_options {
     pub frame: u32,
     /// 1 to leave out meshes that cannot be read, which become remarks; 0 to fail with the error of the first one.
     pub skip_unreadable: u32,
-    /// 1 to draw no triangles with two equal corners: a file of nothing but these becomes points; else 0.
+    /// 1 if the program draws no triangles with two equal corners: a file of nothing but these, at most 1,024 of a mesh, is points then
+    /// (mm_scene_info.are_points); else 0.
     pub drop_degenerate: u32,
 }
 
@@ -158,8 +159,8 @@ pub(crate) struct Drawing {
     pub(crate) v_origin: VOrigin,
     remarks: Vec<String>,
     texts: Mutex<Texts>,
-    /// The texts of each shape, once they are asked for: programs ask for the material of each triangle.
-    shape_texts: Vec<OnceLock<ShapeTexts>>,
+    /// What is known of each shape, once it is asked for: programs ask for the material of each triangle.
+    known_shapes: Vec<OnceLock<KnownShape>>,
 }
 
 /// Texts that callers have asked for. Equal ones are one text.
@@ -168,12 +169,13 @@ struct Texts {
     charge: Charge<'static>,
 }
 
-/// The texts of a shape and of its material.
-pub(crate) struct ShapeTexts {
+/// The texts of a shape and of its material, and whether its vertices have colours.
+pub(crate) struct KnownShape {
     pub(crate) name: Arc<CStr>,
     pub(crate) address: Arc<CStr>,
     pub(crate) material: Arc<CStr>,
     pub(crate) image: Arc<CStr>,
+    pub(crate) has_colors: bool,
 }
 
 impl Kind for Drawing {
@@ -215,6 +217,13 @@ impl Drawing {
             }
             lines.push(format!("events are left out: {error}"));
         }
+        let joints = skeleton.as_ref().map_or(0, |it| it.joints.len());
+        if u16::try_from(joints).is_err() {
+            lines.push(format!(
+                "vertices follow no joints: there are {joints}, and vertices have indices up to {}",
+                u16::MAX
+            ));
+        }
         let stored = file.source().len().ok().flatten().unwrap_or_default();
         let meter = Arc::new(Meter::new(file.limits(), stored));
         let texts = Texts {
@@ -223,7 +232,7 @@ impl Drawing {
         };
         Ok(Self {
             tints: scene.tints(),
-            shape_texts: scene.shapes().iter().map(|_| OnceLock::new()).collect(),
+            known_shapes: scene.shapes().iter().map(|_| OnceLock::new()).collect(),
             scene,
             skeleton,
             clips,
@@ -247,9 +256,9 @@ impl Drawing {
         Ok(text)
     }
 
-    pub(crate) fn texts_of_shape(&self, index: usize) -> Result<&ShapeTexts> {
-        let shapes = self.shape_texts.len();
-        let place = self.shape_texts.get(index);
+    pub(crate) fn known_shape(&self, index: usize) -> Result<&KnownShape> {
+        let shapes = self.known_shapes.len();
+        let place = self.known_shapes.get(index);
         let place = place.ok_or_else(|| no_such("shape", index, shapes))?;
         if let Some(known) = place.get() {
             return Ok(known);
@@ -257,13 +266,15 @@ impl Drawing {
         let shape = self.shape(index)?;
         let material = shape.material();
         let image = material.and_then(|material| material.image);
-        let texts = ShapeTexts {
+        let made = KnownShape {
             name: self.text(shape.name())?,
             address: self.text(&shape.address().to_string())?,
             material: self.text(material.map_or("", |material| material.name))?,
             image: self.text(image.unwrap_or_default())?,
+            // Who reads the mesh gets the error of damaged colours.
+            has_colors: shape.has_colors().unwrap_or(false),
         };
-        Ok(place.get_or_init(|| texts))
+        Ok(place.get_or_init(|| made))
     }
 
     pub(crate) fn shape(&self, index: usize) -> Result<&Shape> {
@@ -279,7 +290,10 @@ impl Drawing {
     pub(crate) fn draw_options(&self) -> DrawOptions<'static> {
         let mut options = DrawOptions::default();
         options.v_origin = self.v_origin;
-        options.joint_count = u16::try_from(self.joint_count()).unwrap_or(u16::MAX);
+        if self.skeleton.is_some() {
+            // More joints than a vertex can name are a remark.
+            options.joint_count = u16::try_from(self.joint_count()).ok();
+        }
         options
     }
 }
@@ -329,7 +343,8 @@ unsafe fn parts(options: &mm_scene_options) -> Result<SceneOptions> {
     }
     let unit = options.unit_millimeters;
     if unit != 0.0 {
-        if !unit.is_normal() || unit < 0.0 {
+        let metres = unit / 1000.0;
+        if unit < 0.0 || !(f64::from(f32::MIN_POSITIVE)..1e30).contains(&metres) {
             return Err(Fail::argument(format!(
                 "expected unit_millimeters greater than 0, or 0 for the unit of the file, found {unit}"
             )));

@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::sync::Arc;
 
-use meshmap::{Role, Semantic, colors_to_linear, texture_paths};
+use meshmap::{Role, colors_to_linear, texture_paths};
 
 use crate::fail::{Fail, guard, mm_status};
 use crate::handle;
@@ -28,7 +28,7 @@ pub struct mm_shape {
     pub seconds_per_key: f64,
     /// The level of detail, 0 the finest; -1 if the shape is not one.
     pub level: i64,
-    /// The number of the object that the shape is a level of detail of; -1 for others.
+    /// The number of the object, for faces of a Second Life mesh: its levels of detail have the same; -1 for others.
     pub object: i64,
     /// `true` for a level of detail that is drawn in place of a finer one of the scene, and not with it.
     pub is_coarser: bool,
@@ -74,11 +74,11 @@ pub unsafe extern "C" fn mm_scene_get_shape(
             _ => -1,
         };
         let object = shape.object().map(i64::try_from);
-        let texts = drawing.texts_of_shape(index)?;
+        let known = drawing.known_shape(index)?;
         let info = mm_shape {
             size: 0,
-            name: texts.name.as_ptr(),
-            address: texts.address.as_ptr(),
+            name: known.name.as_ptr(),
+            address: known.address.as_ptr(),
             key_count: shape.key_count(),
             seconds_per_key: shape.step(),
             level,
@@ -101,11 +101,9 @@ pub unsafe extern "C" fn mm_scene_get_material(
 ) -> mm_status {
     guard(|| {
         let drawing = handle::get::<Drawing>(scene)?;
-        let found = drawing.shape(shape)?;
-        let texts = drawing.texts_of_shape(shape)?;
+        let known = drawing.known_shape(shape)?;
         let mut color = [[1.0; 4]];
-        let mut attributes = found.attributes().iter();
-        if !attributes.any(|info| info.semantic == Semantic::Color(0)) {
+        if !known.has_colors {
             let [red, green, blue] = drawing.tints.color(shape, Some(material_id));
             let channel = |byte: u8| f32::from(byte) / 255.0;
             color = [[channel(red), channel(green), channel(blue), 1.0]];
@@ -114,8 +112,8 @@ pub unsafe extern "C" fn mm_scene_get_material(
         let [color] = color;
         let info = mm_material {
             size: 0,
-            name: texts.material.as_ptr(),
-            image: texts.image.as_ptr(),
+            name: known.material.as_ptr(),
+            image: known.image.as_ptr(),
             color,
         };
         // SAFETY: the caller's, as the header says.
@@ -123,7 +121,8 @@ pub unsafe extern "C" fn mm_scene_get_material(
     })
 }
 
-/// The keys before and after a time of a shape in seconds from its first key, and the fraction between them. Before the first key and after
+/// The keys before and after a time of a shape in seconds from its first key, and the fraction between them. MM_ERROR_ARGUMENT for a time that
+/// is not finite. Before the first key and after
 /// the last one, a shape stands still. Keys with equal indices have the same vertices, between which positions may be interpolated; others
 /// are drawn one after the other. Each place may be NULL.
 #[unsafe(no_mangle)]
@@ -158,7 +157,8 @@ pub unsafe extern "C" fn mm_scene_key_at(
 ///
 /// MM_SEMANTIC_POSITION always; NORMAL as stored, also of length 0; TANGENT; TEXCOORD sets, whose V begins where mm_scene_options.v_origin
 /// says; COLOR sets, linear light, 4 floats, while numbers outside of 0 to 1 are other data and get MM_SEMANTIC_CUSTOM; JOINTS, 4 uint16_t,
-/// and WEIGHTS, 4 floats whose sum is 1, of set 0. A vertex that no joint moves has the joint joint_count, for which mm_scene_pose has a matrix.
+/// and WEIGHTS, 4 floats whose sum is 1, of set 0, if the scene has joints. A vertex that no joint moves has the joint joint_count, for which
+/// mm_scene_pose has a matrix.
 ///
 /// mm_mesh_by_material puts the triangles of one material together. MM_ERROR_OUT_OF_RANGE if the shape or the key does not exist.
 #[unsafe(no_mangle)]
@@ -179,8 +179,8 @@ pub unsafe extern "C" fn mm_scene_mesh(
 }
 
 /// A path at which the image of a material may be, with `/`, relative to the folder of the file. Try index 0, 1 and so on until a file is
-/// there, or the status is MM_ABSENT: the name itself comes first, then the same name with the endings png, jpg, jpeg, tga, webp, dds, bmp, and
-/// without folders. Names are written on other computers, and by strangers: the paths stay below the folder. `length` does not count the byte
+/// there, or the status is MM_ABSENT: the name itself comes first if it has the ending of an image, then the same name with the endings png,
+/// jpg, jpeg, tga, webp, dds, bmp, and all of them without folders. Names are written on other computers, and by strangers: the paths stay below the folder. `length` does not count the byte
 /// 0 at the end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_image_path(

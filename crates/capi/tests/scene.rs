@@ -7,7 +7,7 @@ mod support;
 use std::ffi::{CString, c_char};
 use std::ptr::{null, null_mut};
 
-use meshmap::{Axis, MeshFile, Role, Semantic, VOrigin, texture_paths};
+use meshmap::{Axis, MeshFile, Role, VOrigin, texture_paths};
 use meshmap_capi::*;
 use meshmap_scene::{DrawOptions, Levels, Scene, SceneOptions, Skeleton, matrix};
 use meshmap_testing::data;
@@ -125,10 +125,7 @@ impl Both {
 
     fn compare_material(&self, index: usize) {
         let ours = self.ours.shapes()[index].material();
-        let attributes = self.ours.shapes()[index].attributes();
-        let has_colors = attributes
-            .iter()
-            .any(|it| it.semantic == Semantic::Color(0));
+        let has_colors = self.ours.shapes()[index].has_colors().unwrap();
         for id in [0, 3, u32::MAX] {
             let mut material = sized::<mm_material>();
             ok!(mm_scene_get_material(
@@ -155,7 +152,7 @@ impl Both {
     fn compare_mesh(&self, index: usize, key: usize) {
         let mut options = DrawOptions::default();
         options.v_origin = VOrigin::Top;
-        options.joint_count = self.joint_count() as u16;
+        options.joint_count = self.skeleton.as_ref().map(|it| it.joints.len() as u16);
         let ours = self.ours.draw(index, key, &options).unwrap().mesh;
         let mut mesh = null_mut();
         ok!(mm_scene_mesh(self.scene, index, key, &raw mut mesh));
@@ -430,7 +427,7 @@ fn paths_of_images_are_those_of_the_library() {
 fn arguments_without_a_meaning_are_refused() {
     let path = data::root().join("iqm/valid/skin_multi_anim.iqm");
     let file = open(&path);
-    let changes: [fn(&mut mm_scene_options); 8] = [
+    let changes: [fn(&mut mm_scene_options); 10] = [
         |options| options.levels = 3,
         |options| options.up = 7,
         |options| options.v_origin = 2,
@@ -439,6 +436,8 @@ fn arguments_without_a_meaning_are_refused() {
         |options| options.drop_degenerate = u32::MAX,
         |options| options.unit_millimeters = f64::NAN,
         |options| options.unit_millimeters = -1.0,
+        |options| options.unit_millimeters = 1e308,
+        |options| options.unit_millimeters = 1e-300,
     ];
     for change in changes {
         let mut options = sized::<mm_scene_options>();

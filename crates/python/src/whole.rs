@@ -59,10 +59,10 @@ impl Whole {
         })
     }
 
-    /// The number of joints, as indices of joints count them.
-    pub(crate) fn joint_count(&self) -> u16 {
+    /// The number of joints, as indices of joints count them; `None` if they cannot count so many.
+    pub(crate) fn joint_count(&self) -> Option<u16> {
         let count = self.skeleton.as_ref().map_or(0, |it| it.joints.len());
-        u16::try_from(count).unwrap_or(u16::MAX)
+        u16::try_from(count).ok()
     }
 
     /// `true` if the corners of triangles have to be reversed, so that they run counter-clockwise around the front.

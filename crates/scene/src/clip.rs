@@ -44,7 +44,8 @@ impl Event {
 
 /// The parts that the clips of one model share.
 pub(crate) struct ClipSource {
-    model: Model,
+    /// The file with the events, which may be another one than the file with the joints.
+    events_of: Model,
     /// The frames of the model: making them takes time for each joint.
     frames: Frames,
     hierarchy: Hierarchy,
@@ -88,9 +89,10 @@ impl Events {
 }
 
 impl ClipSource {
-    pub(crate) fn of(model: &Model, meter: &Arc<Meter<'static>>) -> Arc<Self> {
+    /// `model` has the joints and the frames; `events_of` is the file that the frames are from.
+    pub(crate) fn of(model: &Model, events_of: &Model, meter: &Arc<Meter<'static>>) -> Arc<Self> {
         Arc::new(Self {
-            model: model.clone(),
+            events_of: events_of.clone(),
             frames: model.frames(),
             hierarchy: Hierarchy::of(model),
             is_constant: model.poses().all(|pose| pose.channelmask == 0),
@@ -104,7 +106,7 @@ impl ClipSource {
         let known = match self.events.get() {
             Some(known) => known,
             None => {
-                let read = Events::of(&self.model, &self.meter);
+                let read = Events::of(&self.events_of, &self.meter);
                 // Bytes that are missing may be there in the next call.
                 if let Err(error) = &read
                     && !is_of_a_part(error)

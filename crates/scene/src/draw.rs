@@ -3,8 +3,8 @@
 use std::mem;
 
 use meshmap::{
-    Array, Attribute, AttributeInfo, Charge, Conventions, Element, Influences, MeshView, Semantic,
-    VOrigin, Winding, colors_to_linear,
+    Array, Attribute, AttributeInfo, Charge, Conventions, Element, Influences, MeshView, Meter,
+    Semantic, VOrigin, Winding, colors_to_linear,
 };
 
 use crate::error::{Error, Result};
@@ -17,8 +17,9 @@ use crate::scene::Scene;
 pub struct DrawOptions<'a> {
     /// The place of V = 0 in images.
     pub v_origin: VOrigin,
-    /// The number of joints of the [skeleton](Scene::skeleton), which vertices follow.
-    pub joint_count: u16,
+    /// The number of joints of the [skeleton](Scene::skeleton), which vertices follow; `None` if they follow none, and have no joints and
+    /// weights.
+    pub joint_count: Option<u16>,
     /// The names of the attributes besides positions, as [`Semantic`] prints them; `None` for all.
     pub attributes: Option<&'a [String]>,
 }
@@ -27,7 +28,7 @@ impl Default for DrawOptions<'_> {
     fn default() -> Self {
         Self {
             v_origin: VOrigin::Top,
-            joint_count: 0,
+            joint_count: None,
             attributes: None,
         }
     }
@@ -75,7 +76,7 @@ impl Scene {
     /// let file = MeshFile::open("../../tests/data/iqm/valid/skin_multi_anim.iqm")?;
     /// let scene = Scene::new(&file, &SceneOptions::default())?;
     /// let mut options = DrawOptions::default();
-    /// options.joint_count = 5;
+    /// options.joint_count = Some(5);
     /// let mesh = scene.draw(0, 0, &options)?.mesh;
     /// let weights = mesh.attribute(&Semantic::Weights(0))?.expect("vertices follow joints");
     /// assert_eq!(weights.format(), VertexFormat::FLOAT32X4);
@@ -100,7 +101,8 @@ impl Scene {
         if shape == 0 && found.number_of(key) == 0 {
             self.learn_winding(&view)?;
         }
-        let _charge = self.charge_vertices(&view)?;
+        let meter = self.meter_of_call();
+        let _charge = charge_vertices(&meter, &view)?;
         let moved = Moved::new(self.pose(), &view)?;
         let mut attributes = Vec::with_capacity(view.attributes().len());
         for AttributeInfo { semantic, .. } in view.attributes() {
@@ -114,7 +116,7 @@ impl Scene {
         }
         let mut influences = None;
         if options.wants(&Semantic::Joints(0)) || options.wants(&Semantic::Weights(0)) {
-            influences = self.draw_influences(&view, options.joint_count, &mut attributes)?;
+            influences = self.draw_influences(&view, options, &mut attributes)?;
         }
         let mut mesh = view.with_attributes(attributes)?;
         if self.turns_triangles(Winding::CounterClockwise)? {
@@ -125,21 +127,6 @@ impl Scene {
             mesh = mesh.turned(from, to)?;
         }
         Ok(Drawn { mesh, influences })
-    }
-
-    /// Charges the attributes of a mesh once more, as floats.
-    fn charge_vertices(&self, view: &MeshView) -> Result<Charge<'_>> {
-        // Four joints and four weights.
-        let mut of_vertex: u64 = 24;
-        for info in view.attributes() {
-            let components = match info.semantic {
-                Semantic::Color(_) => 4,
-                _ => u64::from(info.format.components),
-            };
-            of_vertex = of_vertex.saturating_add(components.saturating_mul(4));
-        }
-        let bytes = of_vertex.saturating_mul(view.vertex_count() as u64);
-        Ok(self.meter().take(bytes, "attributes of a shape")?)
     }
 
     /// Makes an attribute as it is drawn.
@@ -166,9 +153,12 @@ impl Scene {
     fn draw_influences(
         &self,
         view: &MeshView,
-        joint_count: u16,
+        options: &DrawOptions<'_>,
         attributes: &mut Vec<Attribute>,
     ) -> Result<Option<Influences>> {
+        let Some(joint_count) = options.joint_count else {
+            return Ok(None);
+        };
         if self.pose().is_some_and(Pose::is_frame) {
             return Ok(None);
         }
@@ -181,6 +171,21 @@ impl Scene {
         attributes.extend(Attribute::from_array(Semantic::Weights(0), weights));
         Ok(Some(influences))
     }
+}
+
+/// Charges the attributes of a mesh once more, as floats.
+fn charge_vertices<'a>(meter: &'a Meter<'_>, view: &MeshView) -> Result<Charge<'a>> {
+    // Four joints and four weights.
+    let mut of_vertex: u64 = 24;
+    for info in view.attributes() {
+        let components = match info.semantic {
+            Semantic::Color(_) => 4,
+            _ => u64::from(info.format.components),
+        };
+        of_vertex = of_vertex.saturating_add(components.saturating_mul(4));
+    }
+    let bytes = of_vertex.saturating_mul(view.vertex_count() as u64);
+    Ok(meter.take(bytes, "attributes of a shape")?)
 }
 
 /// The movement of the vertices of a mesh by a pose.
@@ -229,6 +234,13 @@ where
 /// Texture coordinates whose V begins at the other end of the image.
 fn flipped(stored: Attribute) -> Attribute {
     let semantic = stored.semantic().clone();
+    if stored.format().components > 3 {
+        let mut values: Vec<[f32; 4]> = stored.to_f32();
+        for [_, v, _, _] in &mut values {
+            *v = 1.0 - *v;
+        }
+        return floats(semantic, values).unwrap_or(stored);
+    }
     if stored.format().components > 2 {
         let mut values: Vec<[f32; 3]> = stored.to_f32();
         for [_, v, _] in &mut values {

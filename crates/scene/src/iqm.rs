@@ -19,7 +19,17 @@ use crate::skeleton::{Joint, JointName, Rest, Skeleton};
 #[derive(Clone)]
 pub(crate) struct Rig {
     model: Model,
-    others: Vec<(String, Model)>,
+    others: Vec<OtherFile>,
+}
+
+/// Another file with animations.
+#[derive(Clone)]
+struct OtherFile {
+    name: String,
+    /// The model with the frames of the other file.
+    joined: Model,
+    /// The other file itself, which has the events.
+    own: Model,
 }
 
 impl Rig {
@@ -30,7 +40,11 @@ impl Rig {
         let mut others = Vec::with_capacity(options.animations.len());
         for (name, animation) in &options.animations {
             match model.attach(animation) {
-                Ok(joined) => others.push((name.clone(), joined)),
+                Ok(joined) => others.push(OtherFile {
+                    name: name.clone(),
+                    joined,
+                    own: animation.clone(),
+                }),
                 Err(error) => {
                     let name = name.clone();
                     return Err(Error::OtherJoints { name, error });
@@ -50,8 +64,8 @@ impl Rig {
 
     /// Counts the animations of other files.
     pub(crate) fn add_facts_of_others(&self, only: Option<&str>, facts: &mut Facts) {
-        for (_, joined) in &self.others {
-            add_facts_of_clips(joined, only, facts);
+        for other in &self.others {
+            add_facts_of_clips(&other.own, only, facts);
         }
     }
 
@@ -121,9 +135,11 @@ impl Rig {
         remarks: &mut Vec<Remark>,
     ) -> Vec<Clip> {
         let mut clips = Vec::new();
-        add_clips(&self.model, joints, only, meter, &mut clips, remarks);
+        let model = &self.model;
+        let source = || ClipSource::of(model, model, meter);
+        add_clips(model, joints, only, source, &mut clips, remarks);
         let names: Vec<Text> = self.model.joints().map(|joint| joint.name).collect();
-        for (name, joined) in &self.others {
+        for OtherFile { name, joined, own } in &self.others {
             let resting = joined.resting_joints();
             let resting: Vec<Text> = resting
                 .filter_map(|joint| names.get(joint).cloned())
@@ -133,7 +149,8 @@ impl Rig {
                 let joints = resting;
                 remarks.push(Remark::RestingJoints { name, joints });
             }
-            add_clips(joined, joints, only, meter, &mut clips, remarks);
+            let source = || ClipSource::of(joined, own, meter);
+            add_clips(joined, joints, only, source, &mut clips, remarks);
         }
         clips
     }
@@ -189,7 +206,7 @@ fn add_clips(
     model: &Model,
     joints: usize,
     only: Option<&str>,
-    meter: &Arc<Meter<'static>>,
+    source: impl FnOnce() -> Arc<ClipSource>,
     clips: &mut Vec<Clip>,
     remarks: &mut Vec<Remark>,
 ) {
@@ -202,7 +219,7 @@ fn add_clips(
         remarks.push(Remark::ClipsOfOtherJoints { poses, joints });
         return;
     }
-    let source = ClipSource::of(model, meter);
+    let source = source();
     for (index, anim) in model.anims().enumerate() {
         if only.is_some_and(|only| anim.name.to_string_lossy() != only) {
             continue;

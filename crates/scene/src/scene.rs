@@ -8,7 +8,7 @@ use meshmap::{
 };
 
 use crate::clip::Clip;
-use crate::error::{Result, is_of_a_part};
+use crate::error::{Error, Result, is_of_a_part};
 use crate::fact::{Fact, Facts};
 use crate::matrix::IDENTITY;
 use crate::options::{Levels, SceneOptions};
@@ -170,7 +170,13 @@ impl Scene {
             let Some(snapshots) = Snapshots::new(proxy, &name, numbers) else {
                 continue;
             };
-            let are_points = snapshots.are_points(options.drops_degenerate)?;
+            let are_points = match snapshots.are_points(options.drops_degenerate) {
+                Err(Error::Read(error)) if options.skips_unreadable && is_of_a_part(&error) => {
+                    self.unreadable.push(error);
+                    continue;
+                }
+                are_points => are_points?,
+            };
             have_triangles |= !are_points;
             self.shapes.push(Shape::of_snapshots(snapshots));
         }
@@ -200,9 +206,7 @@ impl Scene {
             }
         }
         for address in &options.meshes {
-            for view in select::views_at(file, address)? {
-                self.add_mesh(view, options)?;
-            }
+            select::add_views_at(file, address, |view| self.add_mesh(view, options))?;
         }
         if file.as_slmesh().is_some() {
             slmesh::name_faces(&mut self.shapes, options.meshes.is_empty());
@@ -477,6 +481,12 @@ impl Scene {
     #[must_use]
     pub fn meter(&self) -> &Arc<Meter<'static>> {
         &self.meter
+    }
+
+    /// A meter for the memory that a single call takes. Other threads may be in calls at the same time.
+    pub(crate) fn meter_of_call(&self) -> Meter<'static> {
+        let stored = self.file.source().len().ok().flatten().unwrap_or_default();
+        Meter::new(self.file.limits(), stored)
     }
 
     /// Parts of the file that cannot be used as they are stored.

@@ -54,23 +54,26 @@ fn is_meant(entry: &MeshEntry, address: &Address) -> bool {
     mesh.starts_with(part) || part.starts_with(mesh)
 }
 
-/// The mesh at an address, the meshes that a part contains, or the mesh that a part belongs to; for each that cannot be read, its error.
-pub(crate) fn views_at(
+/// Adds the mesh at an address, the meshes that a part contains, or the mesh that a part belongs to, one after another: `add` has the mesh,
+/// or the error of one that cannot be read.
+pub(crate) fn add_views_at(
     file: &MeshFile,
     address: &Address,
-) -> Result<Vec<meshmap::Result<MeshView>>> {
+    mut add: impl FnMut(meshmap::Result<MeshView>) -> Result<()>,
+) -> Result<()> {
     let error = match file.mesh(address) {
         Err(error) if error.kind() == ErrorKind::OutOfRange => error,
-        view => return Ok(vec![view]),
+        view => return add(view),
     };
-    let mut views = Vec::new();
+    let mut has_found = false;
     for entry in file.meshes()? {
         if is_meant(&entry, address) {
-            views.push(file.mesh(&entry.address));
+            has_found = true;
+            add(file.mesh(&entry.address))?;
         }
     }
-    if views.is_empty() {
-        return Err(error.into());
+    match has_found {
+        true => Ok(()),
+        false => Err(error.into()),
     }
-    Ok(views)
 }

@@ -231,6 +231,22 @@ impl Shape {
         }
     }
 
+    /// `true` if vertices have colours, whose numbers are from 0 to 1: others are data of another kind. Reads the colours.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of reading.
+    pub fn has_colors(&self) -> Result<bool> {
+        let Some(view) = self.mesh().filter(|view| view.has(&Semantic::Color(0))) else {
+            return Ok(false);
+        };
+        let Some(colors) = view.attribute(&Semantic::Color(0))? else {
+            return Ok(false);
+        };
+        let mut numbers = colors.iter_f32::<4>().flatten();
+        Ok(numbers.all(|number| (0.0..=1.0).contains(&number)))
+    }
+
     /// `false` if triangles have no numbers for their materials. Those of snapshots are known only when these are read.
     pub(crate) fn may_have_material_ids(&self) -> bool {
         match &self.geometry {

@@ -589,7 +589,7 @@ fn shapes_are_drawn_in_the_pose_by_one_convention() {
         let scene = scene_of(&file);
         let skeleton = scene.skeleton(&mut Vec::new()).unwrap();
         let mut options = DrawOptions::default();
-        options.joint_count = skeleton.map_or(0, |it| it.joints.len() as u16);
+        options.joint_count = skeleton.map(|it| it.joints.len() as u16);
         for (index, shape) in scene.shapes().iter().enumerate() {
             let stored = shape.view(0).unwrap();
             let drawn = scene.draw(index, 0, &options).unwrap().mesh;
@@ -662,4 +662,63 @@ fn events_are_those_of_their_animation() {
         }
     }
     assert!(seen > 0);
+}
+
+#[test]
+fn clips_of_another_file_have_its_events() {
+    let mut seen = 0;
+    for (path, file) in valid_files() {
+        let Some(model) = file.as_iqm() else { continue };
+        let extensions: Vec<_> = model.extensions().collect();
+        let named = |it: &&iqm::Extension| it.name.as_bytes() == b"FTE_EVENT";
+        let Some(table) = extensions.iter().find(named) else {
+            continue;
+        };
+        let Ok(Some(events)) = model.fte_events() else {
+            continue;
+        };
+        // The other file has another code in its first event.
+        let mut bytes = std::fs::read(&path).unwrap();
+        let code = table.range.start as usize + 8;
+        bytes[code..code + 4].copy_from_slice(&77_u32.to_le_bytes());
+        let source = meshmap::Source::from_bytes(bytes);
+        let other = MeshFile::from_source(source, &meshmap::Options::default()).unwrap();
+        let mut options = SceneOptions::default();
+        let other = other.as_iqm().unwrap().clone();
+        options.animations.push(("other".to_owned(), other));
+        let Ok(scene) = Scene::new(&file, &options) else {
+            continue;
+        };
+        let joints = model.joints().len();
+        let clips = scene.clips(joints, &mut Vec::new());
+        let (own, added) = clips.split_at(clips.len() / 2);
+        let anim = events[0].anim as usize;
+        let code_of = |clips: &[meshmap_scene::Clip]| clips[anim].event(0).unwrap().unwrap().code;
+        if added.len() > anim {
+            assert_eq!(code_of(own), events[0].evcode, "{path:?}");
+            assert_eq!(code_of(added), 77, "{path:?}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 0);
+}
+
+#[test]
+fn unreadable_snapshots_are_left_out_on_request() {
+    let path = data::root().join("cgeo/bad/mesh_kind_2_a.cgeo");
+    let file = MeshFile::open(&path).unwrap();
+    let mut seen = 0;
+    for skips in [false, true] {
+        let mut options = SceneOptions::default();
+        options.skips_unreadable = skips;
+        options.drops_degenerate = true;
+        match Scene::new(&file, &options) {
+            Ok(scene) => {
+                assert!(skips && scene.shapes().is_empty() && scene.unreadable().len() == 1);
+                seen += 1;
+            }
+            Err(_) => assert!(!skips),
+        }
+    }
+    assert_eq!(seen, 1);
 }

@@ -690,8 +690,8 @@ typedef struct mm_scene_options {
     /** The place of V = 0 in images that mm_scene_mesh makes texture coordinates for. The top. */
     mm_v_origin v_origin;
     double unit_millimeters; /**< The length of 1 in millimetres; 0 for the unit that the file stores. */
-    /** 1 if the vertices of an IQM file stand in a frame, where they have no joints and weights; 0 if they are in the
-     *  bind pose. */
+    /** 1 if the vertices of an IQM file stand in a frame, and have no joints and weights; 0 if they are in the bind
+     *  pose. */
     uint32_t has_frame;
     uint32_t frame; /**< That frame, counted over all animations. */
     /** 1 to leave out meshes that cannot be read, which become remarks; 0 to fail with the error of the first one. */

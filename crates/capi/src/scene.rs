@@ -89,7 +89,7 @@ pub struct mm_scene_options {
     pub v_origin: mm_v_origin,
     /// The length of 1 in millimetres; 0 for the unit that the file stores.
     pub unit_millimeters: f64,
-    /// 1 if the vertices of an IQM file stand in a frame, where they have no joints and weights; 0 if they are in the bind pose.
+    /// 1 if the vertices of an IQM file stand in a frame, and have no joints and weights; 0 if they are in the bind pose.
     pub has_frame: u32,
     /// That frame, counted over all animations.
     pub frame: u32,
@@ -159,7 +159,7 @@ pub(crate) struct Drawing {
     pub(crate) v_origin: VOrigin,
     remarks: Vec<String>,
     texts: Mutex<Texts>,
-    /// What is known of each shape, once it is asked for: programs ask for the material of each triangle.
+    /// The texts of each shape, once they are asked for: programs ask for the material of each triangle.
     known_shapes: Vec<OnceLock<KnownShape>>,
 }
 

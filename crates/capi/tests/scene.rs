@@ -339,7 +339,7 @@ fn options_change_what_is_meant() {
     let about = info(scene);
     assert_eq!((about.up, about.knows_up), (MM_AXIS_NEGATIVE_X, true));
     assert_eq!(about.metres_per_unit, 0.01);
-    // What points up is Y, in metres.
+    // The axis that points up is Y, in metres.
     assert_eq!(about.upright[..3], [0.0, -0.01, 0.0]);
     let mut shape = sized::<mm_shape>();
     ok!(mm_scene_get_shape(scene, 0, &raw mut shape));

@@ -59,7 +59,7 @@ impl Whole {
         })
     }
 
-    /// The number of joints, as indices of joints count them; `None` if they cannot count so many.
+    /// The number of joints, as indices of joints count them; `None` if there are more joints than indices.
     pub(crate) fn joint_count(&self) -> Option<u16> {
         let count = self.skeleton.as_ref().map_or(0, |it| it.joints.len());
         u16::try_from(count).ok()

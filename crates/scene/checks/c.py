@@ -259,7 +259,7 @@ class CDoor:
 
 
 def turned(normals: Array, matrices: Array) -> Array:
-    """Normals, each moved by the cofactors of a matrix of its own."""
+    """Normals, each moved by the cofactors of its matrix."""
     a, b, c = (matrices[:, row, :3] for row in range(3))
     cofactors = np.stack([np.cross(b, c), np.cross(c, a), np.cross(a, b)], axis=1)
     return np.asarray(np.einsum("vij,vj->vi", cofactors, normals))

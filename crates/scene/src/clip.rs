@@ -56,7 +56,7 @@ pub(crate) struct ClipSource {
     meter: Arc<Meter<'static>>,
 }
 
-/// The events of all clips: those of a clip are found without a look at the others.
+/// The events of all clips, sorted, so that the events of one clip are found quickly.
 struct Events {
     /// By animation; of one animation in the order of the file.
     list: Vec<FteEvent>,
@@ -184,7 +184,7 @@ impl Clip {
         Ok(self.source.events(self.index)?.len())
     }
 
-    /// The events of the animation, in the order of the file. The first call reads those of all animations.
+    /// The events of the animation, in the order of the file. The first call reads the events of all animations.
     ///
     /// # Errors
     ///

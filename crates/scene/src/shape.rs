@@ -247,7 +247,7 @@ impl Shape {
         Ok(numbers.all(|number| (0.0..=1.0).contains(&number)))
     }
 
-    /// `false` if triangles have no numbers for their materials. Those of snapshots are known only when these are read.
+    /// `false` if triangles have no numbers for their materials. Snapshots have to be read to know their numbers.
     pub(crate) fn may_have_material_ids(&self) -> bool {
         match &self.geometry {
             Geometry::Mesh(view) => view.material_ids().is_some(),

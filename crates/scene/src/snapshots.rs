@@ -78,7 +78,7 @@ impl Snapshots {
     pub(crate) fn are_points(&self, drops_degenerate: bool) -> Result<bool> {
         /// Meshes of nothing but degenerate triangles are small: others are not decoded to find out.
         const FEW: u32 = 1024;
-        /// Snapshots mostly have the triangles of the first, and may all be the same bytes: so many are decoded.
+        /// Snapshots mostly have the triangles of the first, and may all be the same bytes: only the first ones are decoded.
         const MOST_DECODED: usize = 16;
         let mut decoded: usize = 0;
         let mut has_vertices = false;

@@ -17,7 +17,7 @@ static float depths[SIZE][SIZE];
 
 typedef struct { float place[3], normal[3], uv[2], color[4], weights[4]; uint16_t joints[4]; } Vertex;
 typedef struct { unsigned char *pixels; int width, height; } Image;
-/* A shape whose vertices are where they are drawn; without vertices if it is not drawn. */
+/* A shape, with vertices in the places in which they are drawn; without vertices if it is not drawn. */
 typedef struct { Vertex *vertices; uint32_t (*triangles)[3], *ids; size_t vertex_count, count; } Shape;
 
 static void check(mm_status status) {

@@ -839,10 +839,10 @@ MM_API mm_status mm_scene_get_event(const mm_scene *scene, size_t clip, size_t i
 
 /** The matrices of joints at a time of a clip in seconds: joint_count + 1 matrices of 16 floats, column by column;
  *  `capacity` and `count` are matrices. The last one is the identity, for vertices that no joint moves. A vertex moves
- *  to the sum of weight * matrix[joint] * position over its four joints, with MM_MATRICES_SKIN. `clip` SIZE_MAX is the
- *  bind pose, in which nothing moves. A clip that repeats goes on from its last frame to its first; any other stands
- *  still before its first and after its last frame. Rotations between frames take the shorter way. The matrices are
- *  right also if poses are stored relative to other parents than the joints. MM_ABSENT if the scene has no joints,
+ *  to the sum of weight * matrix * position over its four joints, with MM_MATRICES_SKIN. `clip` SIZE_MAX is the bind
+ *  pose, in which nothing moves. A clip that repeats goes on from its last frame to its first; any other stands still
+ *  before its first and after its last frame. Rotations between frames take the shorter way. The matrices are right
+ *  also if poses are stored relative to other parents than the joints. MM_ABSENT if the scene has no joints,
  *  MM_ERROR_ARGUMENT for a time that is not finite. */
 MM_API mm_status mm_scene_pose(const mm_scene *scene, size_t clip, double seconds, mm_matrices kind, float *out, size_t
     stride, size_t capacity, size_t *count);

@@ -171,7 +171,7 @@ pub unsafe extern "C" fn mm_scene_get_event(
 }
 
 /// The matrices of joints at a time of a clip in seconds: joint_count + 1 matrices of 16 floats, column by column; `capacity` and `count` are
-/// matrices. The last one is the identity, for vertices that no joint moves. A vertex moves to the sum of weight * matrix[joint] * position over
+/// matrices. The last one is the identity, for vertices that no joint moves. A vertex moves to the sum of weight * matrix * position over
 /// its four joints, with MM_MATRICES_SKIN. `clip` SIZE_MAX is the bind pose, in which nothing moves. A clip that repeats goes on from its last
 /// frame to its first; any other stands still before its first and after its last frame. Rotations between frames take the shorter way. The
 /// matrices are right also if poses are stored relative to other parents than the joints. MM_ABSENT if the scene has no joints,

@@ -177,7 +177,7 @@ EXCEPTIONS = [
     Known("a single coordinate is no place on an image", doors="blender", files="sizes_1.iqm", what="texcoords", says="none"),
     Known(
         "joints whose inverse matrices have large numbers, in single precision",
-        doors="browser c",
+        doors="browser",
         files="ours_v1_full_a.iqm",
         what="positions",
         most=2e-6,

@@ -1,5 +1,6 @@
 //! CGeo: one object through time.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use meshmap::Scratch;
@@ -78,9 +79,7 @@ impl Snapshots {
     pub(crate) fn are_points(&self, drops_degenerate: bool) -> Result<bool> {
         /// Meshes of nothing but degenerate triangles are small: others are not decoded to find out.
         const FEW: u32 = 1024;
-        /// Snapshots mostly have the triangles of the first, and may all be the same bytes: only the first ones are decoded.
-        const MOST_DECODED: usize = 16;
-        let mut decoded: usize = 0;
+        let mut degenerate = HashSet::new();
         let mut has_vertices = false;
         let mut scratch = Scratch::default();
         for key in 0..self.numbers.len() {
@@ -90,14 +89,12 @@ impl Snapshots {
                 if !drops_degenerate || counts.triangles > FEW {
                     return Ok(false);
                 }
-                if decoded < MOST_DECODED {
-                    decoded += 1;
-                } else {
-                    continue;
-                }
-                let triangles = snapshot.mesh(Parts::TRIANGLES)?.triangles;
-                if !triangles.positions().into_iter().all(is_degenerate) {
-                    return Ok(false);
+                // Thousands of snapshots may have the same triangles, which are decoded once.
+                if degenerate.insert(snapshot.topology(&mut scratch)?) {
+                    let triangles = snapshot.mesh(Parts::TRIANGLES)?.triangles;
+                    if !triangles.positions().into_iter().all(is_degenerate) {
+                        return Ok(false);
+                    }
                 }
             }
             has_vertices |= counts.vertices > 0;

@@ -104,49 +104,42 @@ impl Scene {
         let meter = self.meter_of_call();
         let _charge = charge_vertices(&meter, &view)?;
         let moved = Moved::new(self.pose(), &view)?;
+        let turned = self.in_conventions(&view, options.v_origin)?;
         let mut attributes = Vec::with_capacity(view.attributes().len());
-        for AttributeInfo { semantic, .. } in view.attributes() {
+        for AttributeInfo {
+            semantic, format, ..
+        } in view.attributes()
+        {
             let is_influence = matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_));
             if is_influence || !options.wants(semantic) {
                 continue;
             }
-            if let Some(stored) = view.attribute(semantic)? {
-                attributes.push(self.drawn_attribute(stored, &moved, options.v_origin));
+            // A single coordinate is not a place on an image.
+            let is_turned = matches!(semantic, Semantic::TexCoord(_)) && format.components >= 2;
+            let source = if is_turned { &turned } else { &view };
+            if let Some(stored) = source.attribute(semantic)? {
+                attributes.push(drawn_attribute(stored, &moved));
             }
         }
         let mut influences = None;
         if options.wants(&Semantic::Joints(0)) || options.wants(&Semantic::Weights(0)) {
             influences = self.draw_influences(&view, options, &mut attributes)?;
         }
-        let mut mesh = view.with_attributes(attributes)?;
-        if self.turns_triangles(Winding::CounterClockwise)? {
-            let mut from = Conventions::default();
-            from.front_face = Some(Winding::Clockwise);
-            let mut to = Conventions::default();
-            to.front_face = Some(Winding::CounterClockwise);
-            mesh = mesh.turned(from, to)?;
-        }
+        let mesh = turned.with_attributes(attributes)?;
         Ok(Drawn { mesh, influences })
     }
 
-    /// Makes an attribute as it is drawn.
-    fn drawn_attribute(
-        &self,
-        stored: Attribute,
-        moved: &Moved<'_>,
-        v_origin: VOrigin,
-    ) -> Attribute {
-        // Files may store fewer components, which are other data.
-        let components = stored.format().components;
-        match stored.semantic() {
-            Semantic::Position => moved.apply(stored),
-            Semantic::Normal | Semantic::Tangent if components >= 3 => moved.apply(stored),
-            Semantic::TexCoord(_) if components >= 2 && v_origin != self.v_origin() => {
-                flipped(stored)
-            }
-            Semantic::Color(_) => lit(stored),
-            _ => stored,
+    /// A mesh with counter-clockwise fronts, and V from this edge of images.
+    fn in_conventions(&self, view: &MeshView, v_origin: VOrigin) -> Result<MeshView> {
+        let mut from = Conventions::default();
+        let mut to = Conventions::default();
+        from.v_origin = Some(self.v_origin());
+        to.v_origin = Some(v_origin);
+        if self.turns_triangles(Winding::CounterClockwise)? {
+            from.front_face = Some(Winding::Clockwise);
+            to.front_face = Some(Winding::CounterClockwise);
         }
+        Ok(view.turned(from, to)?)
     }
 
     /// Adds the joints and the weights of vertices.
@@ -170,6 +163,19 @@ impl Scene {
         attributes.extend(Attribute::from_array(Semantic::Joints(0), joints));
         attributes.extend(Attribute::from_array(Semantic::Weights(0), weights));
         Ok(Some(influences))
+    }
+}
+
+/// Makes an attribute as it is drawn.
+fn drawn_attribute(stored: Attribute, moved: &Moved<'_>) -> Attribute {
+    match stored.semantic() {
+        Semantic::Position => moved.apply(stored),
+        // With fewer components, these are other data.
+        Semantic::Normal | Semantic::Tangent if stored.format().components >= 3 => {
+            moved.apply(stored)
+        }
+        Semantic::Color(_) => lit(stored),
+        _ => stored,
     }
 }
 
@@ -209,18 +215,28 @@ impl<'a> Moved<'a> {
     }
 
     fn apply(&self, stored: Attribute) -> Attribute {
-        let semantic = stored.semantic().clone();
-        let (Some(pose), Some(kind)) = (self.pose, VectorKind::of(&semantic)) else {
+        let (Some(pose), Some(kind)) = (self.pose, VectorKind::of(stored.semantic())) else {
             return stored;
         };
         if stored.format().components > 3 {
-            let mut values: Vec<[f32; 4]> = stored.to_f32();
-            pose.apply(kind, &self.influences, |vertex| vertex, &mut values);
-            return floats(semantic, values).unwrap_or(stored);
+            self.apply_to::<4>(pose, kind, stored)
+        } else {
+            self.apply_to::<3>(pose, kind, stored)
         }
-        let mut values: Vec<[f32; 3]> = stored.to_f32();
+    }
+
+    fn apply_to<const N: usize>(
+        &self,
+        pose: &Pose,
+        kind: VectorKind,
+        stored: Attribute,
+    ) -> Attribute
+    where
+        [f32; N]: Element,
+    {
+        let mut values: Vec<[f32; N]> = stored.to_f32();
         pose.apply(kind, &self.influences, |vertex| vertex, &mut values);
-        floats(semantic, values).unwrap_or(stored)
+        floats(stored.semantic().clone(), values).unwrap_or(stored)
     }
 }
 
@@ -229,30 +245,6 @@ where
     [f32; N]: Element,
 {
     Attribute::from_array(semantic, Array::from_vec(values))
-}
-
-/// Texture coordinates whose V begins at the other end of the image.
-fn flipped(stored: Attribute) -> Attribute {
-    let semantic = stored.semantic().clone();
-    if stored.format().components > 3 {
-        let mut values: Vec<[f32; 4]> = stored.to_f32();
-        for [_, v, _, _] in &mut values {
-            *v = 1.0 - *v;
-        }
-        return floats(semantic, values).unwrap_or(stored);
-    }
-    if stored.format().components > 2 {
-        let mut values: Vec<[f32; 3]> = stored.to_f32();
-        for [_, v, _] in &mut values {
-            *v = 1.0 - *v;
-        }
-        return floats(semantic, values).unwrap_or(stored);
-    }
-    let mut values: Vec<[f32; 2]> = stored.to_f32();
-    for [_, v] in &mut values {
-        *v = 1.0 - *v;
-    }
-    floats(semantic, values).unwrap_or(stored)
 }
 
 /// Colours as linear light; other data under another name.

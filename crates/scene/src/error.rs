@@ -61,6 +61,17 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// `true` if the error is one of a part of the file, so that other parts may be intact: not of the source, and no end of the job.
+    #[must_use]
+    pub fn is_of_a_part(&self) -> bool {
+        match self {
+            Self::Read(error) => is_of_a_part(error),
+            _ => true,
+        }
+    }
+}
+
 /// `true` if an error is one of the part that is read, so that others may be intact: not of the source, and no end of the job.
 pub(crate) fn is_of_a_part(error: &meshmap::Error) -> bool {
     !matches!(

@@ -136,8 +136,7 @@ impl Rig {
     ) -> Vec<Clip> {
         let mut clips = Vec::new();
         let model = &self.model;
-        let source = || ClipSource::of(model, model, meter);
-        add_clips(model, joints, only, source, &mut clips, remarks);
+        add_clips(model, model, joints, only, meter, &mut clips, remarks);
         let names: Vec<Text> = self.model.joints().map(|joint| joint.name).collect();
         for OtherFile { name, joined, own } in &self.others {
             let resting = joined.resting_joints();
@@ -149,8 +148,7 @@ impl Rig {
                 let joints = resting;
                 remarks.push(Remark::RestingJoints { name, joints });
             }
-            let source = || ClipSource::of(joined, own, meter);
-            add_clips(joined, joints, only, source, &mut clips, remarks);
+            add_clips(joined, own, joints, only, meter, &mut clips, remarks);
         }
         clips
     }
@@ -202,11 +200,13 @@ pub(crate) fn add_facts_of_clips(model: &Model, only: Option<&str>, facts: &mut 
     }
 }
 
+/// Adds the animations of a model, whose events are in this file.
 fn add_clips(
     model: &Model,
+    events_of: &Model,
     joints: usize,
     only: Option<&str>,
-    source: impl FnOnce() -> Arc<ClipSource>,
+    meter: &Arc<Meter<'static>>,
     clips: &mut Vec<Clip>,
     remarks: &mut Vec<Remark>,
 ) {
@@ -219,7 +219,7 @@ fn add_clips(
         remarks.push(Remark::ClipsOfOtherJoints { poses, joints });
         return;
     }
-    let source = source();
+    let source = ClipSource::of(model, events_of, meter);
     for (index, anim) in model.anims().enumerate() {
         if only.is_some_and(|only| anim.name.to_string_lossy() != only) {
             continue;

@@ -83,8 +83,7 @@ impl Scene {
     ///
     /// Returns the errors of reading, and an error if the frame or an animation of the options does not fit the file.
     pub fn new(file: &MeshFile, options: &SceneOptions) -> Result<Self> {
-        let stored = file.source().len().ok().flatten().unwrap_or_default();
-        let meter = Arc::new(Meter::new(file.limits(), stored));
+        let meter = Arc::new(meter_of(file));
         let mut scene = Self {
             format: file.format(),
             unit: Unit::Metres,
@@ -485,8 +484,7 @@ impl Scene {
 
     /// A meter for the memory that a single call takes. Other threads may be in calls at the same time.
     pub(crate) fn meter_of_call(&self) -> Meter<'static> {
-        let stored = self.file.source().len().ok().flatten().unwrap_or_default();
-        Meter::new(self.file.limits(), stored)
+        meter_of(&self.file)
     }
 
     /// Parts of the file that cannot be used as they are stored.
@@ -553,6 +551,12 @@ impl Scene {
         let against = !self.are_points && self.runs_against_normals()?;
         Ok((front_face != self.front_face()) != against)
     }
+}
+
+/// A meter with the limits of a file, by the number of its bytes.
+fn meter_of(file: &MeshFile) -> Meter<'static> {
+    let stored = file.source().len().ok().flatten().unwrap_or_default();
+    Meter::new(file.limits(), stored)
 }
 
 /// The meaning of a length of 1 in a file.

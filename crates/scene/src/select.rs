@@ -72,8 +72,5 @@ pub(crate) fn add_views_at(
             add(file.mesh(&entry.address))?;
         }
     }
-    match has_found {
-        true => Ok(()),
-        false => Err(error.into()),
-    }
+    if has_found { Ok(()) } else { Err(error.into()) }
 }

@@ -235,16 +235,18 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// Returns the errors of reading.
+    /// Returns the errors of reading. Damage counts as `false`, because reading the mesh reports it.
     pub fn has_colors(&self) -> Result<bool> {
-        let Some(view) = self.mesh().filter(|view| view.has(&Semantic::Color(0))) else {
+        let Some(view) = self.mesh() else {
             return Ok(false);
         };
-        let Some(colors) = view.attribute(&Semantic::Color(0))? else {
-            return Ok(false);
-        };
-        let mut numbers = colors.iter_f32::<4>().flatten();
-        Ok(numbers.all(|number| (0.0..=1.0).contains(&number)))
+        let are_colors = view.attribute(&Semantic::Color(0)).map(|colors| {
+            colors.is_some_and(|colors| {
+                let mut numbers = colors.iter_f32::<4>().flatten();
+                numbers.all(|number| (0.0..=1.0).contains(&number))
+            })
+        });
+        unless_damaged(are_colors)
     }
 
     /// `false` if triangles have no numbers for their materials. Snapshots have to be read to know their numbers.

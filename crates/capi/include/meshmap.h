@@ -802,10 +802,10 @@ MM_API mm_status mm_scene_get_shape(const mm_scene *scene, size_t index, mm_shap
 /** The material of triangles of a shape. `material_id` is mm_group.material of these triangles. */
 MM_API mm_status mm_scene_get_material(const mm_scene *scene, size_t shape, uint32_t material_id, mm_material *out);
 
-/** The keys before and after a time of a shape in seconds from its first key, and the fraction between them.
- *  MM_ERROR_ARGUMENT for a time that is not finite. Before the first key and after the last one, a shape stands still.
- *  Keys with equal indices have the same vertices, between which positions may be interpolated; others are drawn one
- *  after the other. Each place may be NULL. */
+/** The keys before and after a time of a shape in seconds from its first key, and the fraction between them. Before the
+ *  first key and after the last one, a shape stands still. Keys with equal indices have the same vertices, between
+ *  which positions may be interpolated; other keys are drawn one after the other. Each place may be NULL.
+ *  MM_ERROR_ARGUMENT for a time that is not finite. */
 MM_API mm_status mm_scene_key_at(const mm_scene *scene, size_t shape, double seconds, size_t *from, size_t *to, float
     *fraction);
 

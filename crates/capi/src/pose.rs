@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use meshmap_scene::{Clip, matrix};
+use meshmap_scene::{Clip, Skeleton, matrix};
 
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::format::unknown;
@@ -207,23 +207,35 @@ pub unsafe extern "C" fn mm_scene_pose(
         if target.is_count_alone() {
             return Ok(());
         }
-        let mut matrices = Vec::with_capacity(matrix_count);
-        match (clip, kind) {
-            (None, MM_MATRICES_SKIN) => {
-                matrices.resize(skeleton.joints.len(), matrix::rounded(&matrix::IDENTITY));
-            }
-            (None, _) => matrices.extend(skeleton.bind_matrices().iter().map(matrix::rounded)),
-            (Some(clip), MM_MATRICES_SKIN) => {
-                let joints = clip.sample_at(seconds)?;
-                for (joint, inverse) in joints.iter().zip(&skeleton.inverse_bind) {
-                    matrices.push(matrix::rounded(&matrix::multiply(joint, inverse)));
-                }
-            }
-            (Some(clip), _) => {
-                matrices.extend(clip.sample_at(seconds)?.iter().map(matrix::rounded))
-            }
-        }
-        matrices.push(matrix::rounded(&matrix::IDENTITY));
-        target.write(&matrices)
+        let mut matrices = match kind {
+            MM_MATRICES_SKIN => skin_matrices(skeleton, clip, seconds)?,
+            _ => joint_matrices(skeleton, clip, seconds)?,
+        };
+        matrices.push(matrix::IDENTITY);
+        target.write_each(matrix_count, matrices.iter().map(matrix::rounded))
     })
+}
+
+/// From each joint into the model; without a clip in the bind pose.
+fn joint_matrices(
+    skeleton: &Skeleton,
+    clip: Option<&Clip>,
+    seconds: f64,
+) -> Result<Vec<[f64; 16]>> {
+    match clip {
+        Some(clip) => Ok(clip.sample_at(seconds)?),
+        None => Ok(skeleton.bind_matrices()),
+    }
+}
+
+/// From the bind pose into the pose; without a clip nothing moves.
+fn skin_matrices(skeleton: &Skeleton, clip: Option<&Clip>, seconds: f64) -> Result<Vec<[f64; 16]>> {
+    let Some(clip) = clip else {
+        return Ok(vec![matrix::IDENTITY; skeleton.joints.len()]);
+    };
+    let mut matrices = clip.sample_at(seconds)?;
+    for (joint, inverse) in matrices.iter_mut().zip(&skeleton.inverse_bind) {
+        *joint = matrix::multiply(joint, inverse);
+    }
+    Ok(matrices)
 }

@@ -1,10 +1,10 @@
 //! Scenes: what a file looks like, for programs that draw it without knowing its format.
 
 use std::collections::HashSet;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, CString, c_char};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use meshmap::{Address, Axis, Charge, ErrorKind, MeshFile, Meter, VOrigin};
+use meshmap::{Address, Axis, Charge, MeshFile, VOrigin};
 use meshmap_scene::{
     Clip, DrawOptions, Levels, PosedFrame, Remark, Scene, SceneOptions, Shape, Skeleton, Tints,
     matrix,
@@ -157,9 +157,9 @@ pub(crate) struct Drawing {
     pub(crate) clips: Vec<Clip>,
     pub(crate) tints: Tints,
     pub(crate) v_origin: VOrigin,
-    remarks: Vec<String>,
+    remarks: Vec<CString>,
     texts: Mutex<Texts>,
-    /// The texts of each shape, once they are asked for: programs ask for the material of each triangle.
+    /// The answers about each shape, once it is asked for: programs ask for the material of each triangle.
     known_shapes: Vec<OnceLock<KnownShape>>,
 }
 
@@ -208,14 +208,18 @@ impl Drawing {
         };
         let mut lines: Vec<String> = remarks.iter().map(Remark::to_string).collect();
         lines.extend(scene.unreadable().iter().map(ToString::to_string));
-        // All clips have the events of one table.
-        if let Some(clip) = clips.first()
-            && let Err(error) = clip.event_count()
-        {
-            if ends_the_job(&error) {
+        for clip in &clips {
+            let Err(error) = clip.event_count() else {
+                continue;
+            };
+            if !error.is_of_a_part() {
                 return Err(error.into());
             }
-            lines.push(format!("events are left out: {error}"));
+            // All clips of a file have the events of one table.
+            let line = format!("events are left out: {error}");
+            if lines.last() != Some(&line) {
+                lines.push(line);
+            }
         }
         let joints = skeleton.as_ref().map_or(0, |it| it.joints.len());
         if u16::try_from(joints).is_err() {
@@ -224,11 +228,9 @@ impl Drawing {
                 u16::MAX
             ));
         }
-        let stored = file.source().len().ok().flatten().unwrap_or_default();
-        let meter = Arc::new(Meter::new(file.limits(), stored));
         let texts = Texts {
             known: HashSet::new(),
-            charge: Charge::shared(&meter),
+            charge: Charge::shared(scene.meter()),
         };
         Ok(Self {
             tints: scene.tints(),
@@ -237,7 +239,7 @@ impl Drawing {
             skeleton,
             clips,
             v_origin,
-            remarks: lines,
+            remarks: lines.iter().map(|line| c_string(line)).collect(),
             texts: Mutex::new(texts),
         })
     }
@@ -271,8 +273,7 @@ impl Drawing {
             address: self.text(&shape.address().to_string())?,
             material: self.text(material.map_or("", |material| material.name))?,
             image: self.text(image.unwrap_or_default())?,
-            // Who reads the mesh gets the error of damaged colours.
-            has_colors: shape.has_colors().unwrap_or(false),
+            has_colors: shape.has_colors()?,
         };
         Ok(place.get_or_init(|| made))
     }
@@ -295,16 +296,6 @@ impl Drawing {
             options.joint_count = u16::try_from(self.joint_count()).ok();
         }
         options
-    }
-}
-
-/// `true` if an error is not one of a part of the file, without which the others may be drawn.
-fn ends_the_job(error: &meshmap_scene::Error) -> bool {
-    match error {
-        meshmap_scene::Error::Read(error) => {
-            matches!(error.kind(), ErrorKind::Cancelled | ErrorKind::Io(_))
-        }
-        _ => false,
     }
 }
 
@@ -424,6 +415,6 @@ pub unsafe extern "C" fn mm_scene_remark(
         let remark = drawing.remarks.get(index);
         let remark = remark.ok_or_else(|| no_such("remark", index, drawing.remarks.len()))?;
         // SAFETY: the caller's, as the header says.
-        unsafe { put(out, drawing.text(remark)?.as_ptr()) }
+        unsafe { put(out, remark.as_ptr()) }
     })
 }

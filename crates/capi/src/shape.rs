@@ -121,10 +121,9 @@ pub unsafe extern "C" fn mm_scene_get_material(
     })
 }
 
-/// The keys before and after a time of a shape in seconds from its first key, and the fraction between them. MM_ERROR_ARGUMENT for a time that
-/// is not finite. Before the first key and after
-/// the last one, a shape stands still. Keys with equal indices have the same vertices, between which positions may be interpolated; others
-/// are drawn one after the other. Each place may be NULL.
+/// The keys before and after a time of a shape in seconds from its first key, and the fraction between them. Before the first key and
+/// after the last one, a shape stands still. Keys with equal indices have the same vertices, between which positions may be interpolated;
+/// other keys are drawn one after the other. Each place may be NULL. MM_ERROR_ARGUMENT for a time that is not finite.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_scene_key_at(
     scene: *const mm_scene,
@@ -180,8 +179,8 @@ pub unsafe extern "C" fn mm_scene_mesh(
 
 /// A path at which the image of a material may be, with `/`, relative to the folder of the file. Try index 0, 1 and so on until a file is
 /// there, or the status is MM_ABSENT: the name itself comes first if it has the ending of an image, then the same name with the endings png,
-/// jpg, jpeg, tga, webp, dds, bmp, and all of them without folders. Names are written on other computers, and by strangers: the paths stay below the folder. `length` does not count the byte
-/// 0 at the end.
+/// jpg, jpeg, tga, webp, dds, bmp, and all of them without folders. Names are written on other computers, and by strangers: the paths stay
+/// below the folder. `length` does not count the byte 0 at the end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mm_image_path(
     image: *const c_char,

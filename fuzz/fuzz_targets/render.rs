@@ -9,8 +9,9 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use meshmap::{Axis, MeshFile, Parallelism};
-use meshmap_export::{Error, Lods, Mode, Render, Rendered, Samples, Turn};
+use meshmap_export::{Error, Lods, Turn};
 use meshmap_fuzz::{Choices, Folder, NUMBERS, assert_line, assert_report, open, split};
+use meshmap_render::{Mode, Render, Rendered, Samples};
 
 /// Bytes of an input that select options.
 const CHOICES: usize = 12;

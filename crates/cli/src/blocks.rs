@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use meshmap_export::Picture;
+use meshmap_render::Picture;
 
 /// The colours that a terminal has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ mod tests {
     fn two_rows_of_pixels_are_a_line_whose_colours_are_told_where_they_change() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
         let file = meshmap::MeshFile::open(root.join("tmf/valid/v021_unified_cube.tmf")).unwrap();
-        let render = meshmap_export::Render {
+        let render = meshmap_render::Render {
             size: Some([20, 9]),
             ..Default::default()
         };

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use meshmap_export::{Convert, Render};
+use meshmap_export::Convert;
+use meshmap_render::Render;
 use meshmap_testing::data;
 use serde_json::Value;
 

@@ -1,20 +1,11 @@
 //! Assumptions about properties that a file does not specify, which are reported.
 
-use meshmap::{Axis, Format};
+use meshmap::Format;
+use meshmap_job::Assumption;
 use meshmap_scene::{Scene, Shape, Unit};
 
 use crate::outcome::Outcome;
-use crate::report::{Assumption, Report};
 use crate::settings::Job;
-
-/// The up axis, which is reported if nobody says which it is.
-pub(crate) fn up(scene: &Scene, report: &mut Report) -> Axis {
-    let up = scene.up();
-    if !scene.knows_up() {
-        report.assume(Assumption::Up(up));
-    }
-    up
-}
 
 /// The unit scale, in metres.
 pub(crate) fn metres(scene: &Scene, outcome: &mut Outcome) -> f64 {

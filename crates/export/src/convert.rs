@@ -3,18 +3,16 @@
 use std::path::Path;
 
 use meshmap::{MeshFile, Role};
+use meshmap_job::{Change, Error, Lods, Result, Warning, keep_without_effect};
 use meshmap_outputs::Place;
 use meshmap_scene::{FactKind, Scene};
 
-use crate::error::{Error, Result};
 use crate::files::level_name;
 use crate::images::Images;
 use crate::ledger::{self, Decision};
-use crate::options::keep_without_effect;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::report::{Change, Warning};
-use crate::settings::{Convert, Job, Lods, Target};
+use crate::settings::{Convert, Job, Target};
 use crate::{gltf, obj, pc2, ply, stl, usd};
 
 impl Convert {

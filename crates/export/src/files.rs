@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use meshmap_job::{Error, Lods, Result, identity};
 use meshmap_outputs::{Names, Numbered};
 
-use crate::error::{Error, Result};
-use crate::settings::{Convert, Lods, Target};
+use crate::settings::{Convert, Target};
 
 impl Convert {
     /// The names that the output at a path may take: its files, those next to it, further buffers of a glTF, and the folder of copied
@@ -58,6 +58,7 @@ impl Convert {
             ..self.clone()
         };
         identity(
+            "meshmap-export",
             self.target.name(),
             self.target.revision(),
             &format!("{shared:?}"),
@@ -80,12 +81,6 @@ pub(crate) fn level_name(output: &Path, level: Lods) -> Result<PathBuf> {
         return Err(not_named());
     };
     Ok(output.with_file_name(format!("{stem}_{level}.{ending}")))
-}
-
-/// A text that differs if the writer or the settings do.
-pub(crate) fn identity(target: &str, revision: u32, settings: &str) -> String {
-    let version = env!("CARGO_PKG_VERSION");
-    format!("meshmap-export {version}, {target} {revision}: {settings}")
 }
 
 /// The name of a file with numbers of a glTF. `None` if it is not UTF-8.

@@ -5,14 +5,13 @@ use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
 use meshmap::{Semantic, texture_paths};
+use meshmap_job::{Error, ImageProblem, Result, Why};
 use meshmap_outputs::{Output, Place, RecordedPath, Written, open_regular};
 use meshmap_scene::{FactKind, Material, Scene, Shape, is_image};
 
-use crate::error::{Error, Result};
 use crate::files::folder_of_textures;
 use crate::looked_for::Found;
 use crate::outcome::Outcome;
-use crate::report::{ImageProblem, Why};
 use crate::settings::Job;
 use crate::texture::{self, Image, Kind, or_current};
 

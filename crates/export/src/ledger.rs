@@ -2,11 +2,11 @@
 //!
 //! Each target has one `match` of all kinds of facts. A kind without a decision does not compile.
 
+use meshmap_job::Change;
 use meshmap_scene::{Fact, FactKind};
 
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::report::Change;
 
 /// The decision of a target about a kind of data.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! The materials of triangles that have numbers for them.
 
-use crate::error::Result;
+use meshmap_job::{Change, Result};
+
 use crate::outcome::Outcome;
-use crate::report::Change;
 use crate::settings::{Job, WITH_MATERIALS};
 
 /// The decision that each number of a material becomes a material, or that all become one: by the first mesh that has numbers.

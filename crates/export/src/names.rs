@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use meshmap::Text;
-
 /// The name, or if it is already used, the name with the first number that makes it unique.
 pub(crate) fn free(name: &str, taken: &mut HashMap<String, usize>) -> String {
     let mut free = name.to_owned();
@@ -50,45 +48,6 @@ fn identifier(name: &str) -> String {
         .into_iter()
         .chain(allowed)
         .collect()
-}
-
-/// A name without its end, if it is long.
-pub(crate) fn beginning_of(mut name: String) -> String {
-    const LONGEST: usize = 256;
-    let mut places = name.char_indices().map(|(place, _)| place);
-    if let Some(end) = places.find(|place| *place >= LONGEST) {
-        name.truncate(end);
-        name.push_str("..");
-    }
-    name
-}
-
-/// An option as Rust and Python name it.
-pub(crate) fn in_code(option: &str) -> String {
-    format!("`{option}`")
-}
-
-/// Escapes a text with control characters, which names may contain.
-pub(crate) fn one_line(text: String) -> String {
-    if text.contains(char::is_control) {
-        text.escape_debug().to_string()
-    } else {
-        text
-    }
-}
-
-/// A name of a file for people to read: on one line, and without its end if it is long.
-pub(crate) fn shown(name: &Text) -> String {
-    const LONGEST: usize = 1024;
-    let bytes = name.as_bytes();
-    let begin = bytes.get(..LONGEST).unwrap_or(bytes);
-    let text = one_line(String::from_utf8_lossy(begin).into_owned());
-    if begin.len() == bytes.len() {
-        return text;
-    }
-    // The cut may be within a character.
-    let text = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
-    format!("{text}.. ({} bytes)", bytes.len())
 }
 
 #[cfg(test)]

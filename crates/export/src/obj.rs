@@ -5,10 +5,10 @@ use std::io::Write;
 use std::iter;
 
 use meshmap::{Scratch, Semantic, VertexRemap};
+use meshmap_job::{Change, Result, Why};
 use meshmap_outputs::{Output, Place};
 use meshmap_scene::{Buffer, FactKind, Parts, Shape, Stream};
 
-use crate::error::Result;
 use crate::images::Texture;
 use crate::ledger::Decision;
 use crate::material_ids::MaterialIds;
@@ -16,7 +16,6 @@ use crate::names::free;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::read;
-use crate::report::{Change, Why};
 use crate::settings::Job;
 
 pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {

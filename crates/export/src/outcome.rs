@@ -1,11 +1,11 @@
 use std::path::PathBuf;
 
+use meshmap_job::{Change, Report};
 use meshmap_outputs::Written;
 use meshmap_scene::FactKind;
 use meshmap_scene::vector::is_degenerate;
 
 use crate::looked_for::Textures;
-use crate::report::{Change, Report};
 
 /// The result of writing a file's content.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,11 +5,11 @@
 use std::io::Write;
 
 use meshmap::Scratch;
+use meshmap_job::{Error, Result};
 use meshmap_outputs::Place;
 use meshmap_scene::{Buffer, FactKind, Parts};
 
 use crate::check::finite;
-use crate::error::{Error, Result};
 use crate::ledger::Decision;
 use crate::obj;
 use crate::outcome::Outcome;

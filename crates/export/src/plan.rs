@@ -1,17 +1,14 @@
 //! The rules by which a scene is written: decided once, before the first byte.
 
 use meshmap::{Axis, Scratch, Winding};
+use meshmap_job::{Change, Error, Report, Result, Turn};
 use meshmap_scene::vector::is_degenerate;
 use meshmap_scene::{Buffer, Corners, Parts, Pose, Scene, Shape, Stream, Unit};
 
-use crate::assume;
 use crate::check::finite;
-use crate::error::{Error, Result};
 use crate::images::Images;
 use crate::outcome::Outcome;
-use crate::report::{Change, Report};
 use crate::settings::{Job, Target, WITH_ROOT};
-use crate::turn::Turn;
 
 /// A scene, and the rules by which a target has its numbers.
 pub(crate) struct Plan<'a> {
@@ -270,7 +267,7 @@ impl Frame {
         let conventions = job.target.conventions();
         let turns = !job.raw || job.turn != Turn::None;
         let from = if turns {
-            assume::up(scene, report)
+            meshmap_job::up_of(scene, report)
         } else {
             scene.up()
         };

@@ -4,17 +4,16 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
 use meshmap::Semantic;
+use meshmap_job::{Change, Error, Result, Why};
 use meshmap_outputs::{Output, Place};
 use meshmap_scene::{Buffer, FactKind, Parts};
 
-use crate::check::replace_non_finite;
-use crate::error::{Error, Result};
 use crate::ledger::Decision;
 use crate::names::free;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::read;
-use crate::report::{Change, Why};
+use meshmap_job::replace_non_finite;
 
 /// An attribute, and the names of the properties that hold it.
 struct Column {

@@ -1,13 +1,12 @@
 //! Numbers of attributes, as they are written.
 
 use meshmap::{MeshView, Semantic};
+use meshmap_job::{Change, Result};
 use meshmap_scene::{Buffer, FactKind, Pose, Stream, VectorKind};
 
 use crate::check::{finite, usable};
-use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::report::Change;
 
 /// Removes the [unusable](unusable_streams) streams: with their own corners, they would make vertices.
 pub(crate) fn remove_non_finite(

@@ -7,17 +7,16 @@ use std::path::{Path, PathBuf};
 use meshmap::cgeo::Proxy;
 use meshmap::iqm::Model;
 use meshmap::{Address, Axis, Conventions, MeshFile, VOrigin, Winding};
-use meshmap_scene::{FactKind, Levels, PosedFrame, Scene, SceneOptions};
-
-use crate::budget::Budget;
-use crate::error::{Error, Result};
-use crate::moment::{Finder, Moment, Still, When};
 #[cfg(feature = "clap")]
-use crate::options::parse;
-use crate::options::{CLIPS, LEVELS, MOMENTS, SNAPSHOTS, Snapshots, options, texts};
+use meshmap_job::parse;
+use meshmap_job::{
+    Budget, CLIPS, Error, Finder, LEVELS, Lods, MOMENTS, Moment, Named, Result, SNAPSHOTS, Turn,
+    When, options, report_all, texts,
+};
+use meshmap_scene::{FactKind, PosedFrame, Scene, SceneOptions};
+
 use crate::outcome::Outcome;
-use crate::remarks;
-use crate::turn::Turn;
+use crate::snapshots::Snapshots;
 
 /// The roughness of surfaces, as the plugin for Bevy and the loader for three.js have it: the files store none.
 pub(crate) const ROUGHNESS: f32 = 0.8;
@@ -149,41 +148,6 @@ impl Target {
     }
 }
 
-/// The levels of detail that are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Lods {
-    /// The finest that there is.
-    #[default]
-    Finest,
-    /// This one, where 0 is the finest that the format has.
-    Only(u32),
-    /// All: in glTF as `MSFT_lod`, where coarser ones are outside of the scene; in USD as invisible meshes; in OBJ, PLY and STL as
-    /// separate files next to the finest one, such as `avatar_low.obj`.
-    All,
-}
-
-impl Lods {
-    /// The levels of detail of a [`Scene`](meshmap_scene::Scene).
-    #[must_use]
-    pub fn levels(self) -> Levels {
-        match self {
-            Self::Finest => Levels::Finest,
-            Self::Only(level) => Levels::Only(level),
-            Self::All => Levels::All,
-        }
-    }
-}
-
-texts!(Lods, [
-    ("finest", Lods::Finest),
-    ("high", Lods::Only(0)),
-    ("medium", Lods::Only(1)),
-    ("low", Lods::Only(2)),
-    ("lowest", Lods::Only(3)),
-    ("all", Lods::All),
-], except "_lod");
-
 texts!(Target, Target::ALL.map(|target| (target.name(), target)));
 
 const ALL: &[Target] = &Target::ALL;
@@ -228,7 +192,7 @@ options! {
     /// convert.write_file(&file, "body.glb")?;
     /// # Ok::<(), meshmap_export::Error>(())
     /// ```
-    Convert {
+    Convert of Target {
         for ALL {
             /// Select the mesh at this address, such as `high_lod.faces[0]`, or the meshes of a part, such as `high_lod`. Can be
             /// given several times.
@@ -358,6 +322,14 @@ options! {
     }
 }
 
+/// The data that is written for a moment.
+#[derive(Default)]
+pub(crate) struct Still {
+    pub(crate) named: Named,
+    /// The model that has the animation of the frame.
+    pub(crate) model: Option<Model>,
+}
+
 /// A conversion of one file: its settings, and what it may still take.
 pub(crate) struct Job<'a> {
     settings: &'a Convert,
@@ -387,7 +359,7 @@ impl Job<'_> {
             options.frame = Some(PosedFrame::of_model(model.clone(), index));
         }
         let scene = self.budget.scene(file, &options, self.target.name())?;
-        remarks::report_all(scene.remarks(), &mut outcome.report);
+        report_all(scene.remarks(), &mut outcome.report);
         Ok(scene)
     }
 

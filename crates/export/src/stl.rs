@@ -2,16 +2,15 @@
 
 use std::io::Write;
 
+use meshmap_job::{Change, Error, Result};
 use meshmap_outputs::Place;
 use meshmap_scene::vector::{face_normal, unit_of_f64};
 use meshmap_scene::{FactKind, Parts};
 
-use crate::error::{Error, Result};
 use crate::ledger::Decision;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::read;
-use crate::report::Change;
 
 pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let job = plan.job;

@@ -7,10 +7,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use meshmap::texture_paths;
+use meshmap_job::ImageProblem;
 use meshmap_outputs::{Known, Place, Record, RecordedPath, Stamp, check_names, open_regular};
 
 use crate::looked_for::{Found, Textures};
-use crate::report::ImageProblem;
 use crate::settings::Target;
 
 /// The largest image that is used, in bytes.

@@ -512,7 +512,7 @@ fn attributes_that_are_not_finite_are_left_out_and_positions_are_refused() {
             let zeroed = zero.unwrap().report.count_of(Change::NonFiniteZeroed);
             assert_eq!(zeroed > 0, is_held, "{target:?}");
         }
-        let (_, rendered) = meshmap_export::Render {
+        let (_, rendered) = meshmap_render::Render {
             size: Some([16, 16]),
             ..Default::default()
         }

@@ -694,7 +694,7 @@ fn a_frame_follows_the_parents_of_the_poses() {
         for (found, expected) in boxes.as_flattened().iter().zip(expected.as_flattened()) {
             assert!((found - expected).abs() < 1e-3, "{name}: {boxes:?}");
         }
-        let drawn = meshmap_export::Render {
+        let drawn = meshmap_render::Render {
             frame: Some(3),
             size: Some([16, 16]),
             ..Default::default()

@@ -10,7 +10,8 @@ use std::num::NonZero;
 use std::path::Path;
 
 use meshmap::{Address, Format, MeshFile};
-use meshmap_export::{Convert, Lods, Render, Target};
+use meshmap_export::{Convert, Lods, Target};
+use meshmap_render::Render;
 use meshmap_testing::data;
 use sha2::{Digest, Sha256};
 

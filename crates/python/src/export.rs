@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use meshmap::MeshFile;
 use meshmap_catalog::text;
-use meshmap_export::{Convert, Entry, Outcome, Render, Report, Say, Target};
+use meshmap_export::{Convert, Entry, Outcome, Report, Say, Target};
+use meshmap_render::Render;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PySequence, PySlice, PyTuple};

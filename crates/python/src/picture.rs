@@ -1,7 +1,7 @@
 //! Pictures for notebooks.
 
 use meshmap::Address;
-use meshmap_export::Render;
+use meshmap_render::Render;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

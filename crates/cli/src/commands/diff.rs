@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use meshmap::{Array, ArrayData, MeshFile, Scalar, Semantic};
-use meshmap_export::Render;
+use meshmap_render::Render;
 use serde_json::{Value, json};
 
 use super::groups::{self, Groups, Loaded};

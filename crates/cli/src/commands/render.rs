@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use meshmap::{MeshFile, Parallelism};
 use meshmap_catalog::json as json_text;
-use meshmap_export::{Picture, Render, Rendered, Sheet};
 use meshmap_outputs::{Names, Outputs, Place, names_folder};
+use meshmap_render::{Picture, Render, Rendered, Sheet};
 use serde_json::{Value, json};
 
 use super::outputs::{self, Job, JobResult, Paths, Plan, Summary, Written, problem_of, unreadable};

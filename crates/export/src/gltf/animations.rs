@@ -3,15 +3,14 @@
 use std::collections::HashMap;
 
 use meshmap::iqm::Trs;
+use meshmap_job::{Change, Error, Result, Why};
 use meshmap_scene::{Clip, FactKind};
 
 use super::document::{Animation, Channel, ChannelTarget, Index, Sampler};
 use super::file::{Gltf, OF_CHANNEL, OF_NODE, TARGET, Use};
 use super::skins::Joints;
-use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::report::{Change, Why};
 use crate::rig;
 use crate::settings::Job;
 

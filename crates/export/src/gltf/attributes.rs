@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use meshmap::{Dequant, Influences, Scalar, Semantic, VertexFormat, colors_to_linear};
+use meshmap_job::{Change, Result, Why};
 use meshmap_scene::{Buffer, FactKind, Pose, Stream};
 
 use super::column::Column;
@@ -12,12 +13,10 @@ use super::file::Gltf;
 use super::normals::{against_scale, make_unit, make_unit_tangents};
 use super::vertices::Vertices;
 use super::weights::bytes_of;
-use crate::error::Result;
 use crate::names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::read;
-use crate::report::{Change, Why};
 
 /// The accessors of the attributes of a part, by the names of glTF.
 pub(super) type Attributes = BTreeMap<String, Index>;

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use meshmap::Array;
+use meshmap_job::Result;
 
 use super::document::Index;
 use super::file::{Gltf, Use};
-use crate::error::Result;
 
 /// The numbers of an attribute, in the form in which they are written.
 pub(super) enum Column {

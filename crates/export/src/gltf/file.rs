@@ -5,13 +5,12 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
 use meshmap::Array;
+use meshmap_job::{Budget, Error, Result, Scope};
 use meshmap_outputs::{Output, Place};
 
 use super::document::{
     Accessor, Buffer, BufferView, Document, Index, Sparse, SparseIndices, SparseValues,
 };
-use crate::budget::{Budget, Scope};
-use crate::error::{Error, Result};
 use crate::files::buffer_name;
 use crate::outcome::Outcome;
 use crate::plan::Plan;

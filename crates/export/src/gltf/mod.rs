@@ -16,15 +16,14 @@ mod timeline;
 mod vertices;
 mod weights;
 
+use meshmap_job::{Change, Result};
 use meshmap_outputs::Place;
 use meshmap_scene::FactKind;
 
 use self::file::Gltf;
-use crate::error::Result;
 use crate::ledger::Decision;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::report::Change;
 use crate::settings::Target;
 
 pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use meshmap::{Influences, Scratch, Semantic};
+use meshmap_job::{Change, Error, Result, Warning, Why};
 use meshmap_scene::{Buffer, FactKind, Parts, Shape, Stream};
 
 use super::attributes::{Attributes, Writer};
@@ -17,12 +18,10 @@ use super::timeline::Run;
 use super::vertices::Vertices;
 use super::weights;
 use crate::check::{finite, usable};
-use crate::error::{Error, Result};
 use crate::material_ids::MaterialIds;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::read;
-use crate::report::{Change, Warning, Why};
 
 /// The mode of a primitive whose vertices are points.
 const POINTS: u32 = 0;

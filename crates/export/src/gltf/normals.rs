@@ -1,9 +1,9 @@
 //! Normals of unit length, which glTF asks for.
 
+use meshmap_job::Change;
 use meshmap_scene::vector::{cross, dot, face_normal, unit_of_f64};
 
 use crate::outcome::Outcome;
-use crate::report::Change;
 
 /// Maximum difference from 1 of the length of a normal that is kept; validators allow a little more.
 const TOLERANCE: f64 = 0.0006;

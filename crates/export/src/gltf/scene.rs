@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use meshmap::Axis;
+use meshmap_job::{Result, Turn};
 use meshmap_outputs::open_regular;
 use meshmap_scene::matrix::quaternion;
 
@@ -11,14 +12,11 @@ use super::document::{
     WebpSource,
 };
 use super::file::{Gltf, OF_LIST_ITEM, OF_NODE, Use, escaped};
-use crate::assume;
-use crate::error::Result;
 use crate::images;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::settings::ROUGHNESS;
 use crate::texture::Kind;
-use crate::turn::Turn;
 
 /// The root of the scene.
 pub(super) struct Rules {
@@ -29,7 +27,7 @@ pub(super) struct Rules {
 impl Rules {
     pub(super) fn of(plan: &Plan<'_>, outcome: &mut Outcome) -> Self {
         Self {
-            up: assume::up(plan.scene, &mut outcome.report),
+            up: meshmap_job::up_of(plan.scene, &mut outcome.report),
             turn: plan.job.turn,
         }
     }

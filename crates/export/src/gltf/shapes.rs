@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use meshmap::Scratch;
+use meshmap_job::{Result, Why};
 use meshmap_scene::{FactKind, Shape};
 
 use super::document::{Coarser, Index, Node, NodeExtensions};
@@ -11,11 +12,9 @@ use super::morphs::{ShapeWriter, check_key_count};
 use super::scene::{Rules, add_node, finish_scene};
 use super::skins::{Joints, Skins};
 use super::{animations, timeline};
-use crate::error::Result;
 use crate::material_ids::MaterialIds;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::report::Why;
 use crate::{assume, rig};
 
 pub(super) fn write(plan: &Plan<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> Result<()> {

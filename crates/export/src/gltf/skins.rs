@@ -1,12 +1,12 @@
 //! Joints as nodes, and the skins that bind meshes to them.
 
+use meshmap_job::{Error, Result};
 use meshmap_scene::matrix::{IDENTITY, rounded};
 use meshmap_scene::{Rest, Skeleton};
 
 use super::document::{Index, Node, Skin};
 use super::file::{Gltf, OF_LIST_ITEM, TARGET, Use};
 use super::scene::{add_node, rest_joint};
-use crate::error::{Error, Result};
 
 /// A node for each joint, where the mesh is bound to it.
 pub(super) struct Joints {

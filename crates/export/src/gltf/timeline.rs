@@ -1,11 +1,11 @@
 //! The times of a shape's keys, and the animation that shows each at its time.
 
+use meshmap_job::{Error, Result};
 use meshmap_scene::Shape;
 
 use super::document::{Animation, Channel, ChannelTarget, Index, Sampler};
 use super::file::{Gltf, TARGET, Use};
 use crate::assume;
-use crate::error::{Error, Result};
 use crate::outcome::Outcome;
 use crate::settings::Job;
 

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use meshmap::VertexRemap;
+use meshmap_job::{Result, Why};
 use meshmap_scene::{Buffer, FactKind};
 
-use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::report::Why;
 
 /// Maximum number of materials with separate vertices; more materials share them, because the JSON would outgrow the numbers.
 const MOST_SEPARATE: usize = 64;

@@ -3,12 +3,10 @@
 //! In glTF, each vertex of a skinned mesh follows a joint. Vertices without weights follow an extra joint, which nothing moves.
 
 use meshmap::{Influences, Scratch};
+use meshmap_job::{Budget, Change, Result, Why};
 use meshmap_scene::{FactKind, Shape, Skeleton};
 
-use crate::budget::Budget;
-use crate::error::Result;
 use crate::outcome::Outcome;
-use crate::report::{Change, Why};
 
 /// The influences of a mesh; `None` if it has none, or more joints than 16 bits number.
 pub(super) fn of_shape(

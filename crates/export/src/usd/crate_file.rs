@@ -1,10 +1,10 @@
 //! A crate file while it is written: values on their way out, and their locations.
 
+use meshmap_job::{Budget, Result};
+
 use std::io::{Seek, SeekFrom, Write};
 
 use super::values::{Kind, Rep};
-use crate::budget::Budget;
-use crate::error::Result;
 
 /// Files of this version are read by every USD since 2019.
 const VERSION: [u8; 3] = [0, 8, 0];

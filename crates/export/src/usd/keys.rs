@@ -5,6 +5,7 @@ use std::io::{Seek, Write};
 
 use meshmap::cgeo::TopologyId;
 use meshmap::{Scratch, Semantic};
+use meshmap_job::{Result, Why};
 use meshmap_scene::vector::dot_width;
 use meshmap_scene::{Buffer, Corners, FactKind, Parts, Shape, Stream};
 
@@ -15,13 +16,11 @@ use super::samples::{Clock, Samples, constant, times_of_stage};
 use super::values::{Kind, Rep};
 use super::{Written, not_held};
 use crate::assume;
-use crate::error::Result;
 use crate::material_ids::MaterialIds;
 use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::read;
-use crate::report::Why;
 
 pub(super) fn write<W: Write + Seek>(
     shape: &Shape,

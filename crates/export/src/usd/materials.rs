@@ -7,7 +7,8 @@ use super::crate_file::CrateFile;
 use super::prim::{Prim, Property, Value, coordinates, primvar};
 use super::samples::{Clock, Samples};
 use super::values::{Kind, Rep};
-use crate::error::Result;
+use meshmap_job::Result;
+
 use crate::images::Texture;
 use crate::names::Names;
 use crate::settings::ROUGHNESS;

@@ -3,6 +3,7 @@
 use std::io::{Seek, Write};
 
 use meshmap::{ErrorKind, Scalar, Semantic, VertexFormat, colors_to_linear};
+use meshmap_job::{Change, Result, Why};
 use meshmap_scene::vector::dot_width;
 use meshmap_scene::{Buffer, FactKind, Parts, Shape, Stream};
 
@@ -10,12 +11,10 @@ use super::crate_file::CrateFile;
 use super::materials::{Colors, Look, Materials};
 use super::prim::{Prim, Property, coordinates, extent, mesh, primvar};
 use super::values::Rep;
-use crate::error::Result;
 use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::read::{self, kind_of};
-use crate::report::{Change, Why};
 
 /// The prim of a shape with one index for all attributes; `None` if nothing of it is drawn, which is reported.
 pub(super) fn write<W: Write + Seek>(

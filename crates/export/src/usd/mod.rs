@@ -15,6 +15,7 @@ mod tables;
 mod values;
 
 use meshmap::Axis;
+use meshmap_job::{Change, Error, Result, Turn};
 use meshmap_outputs::Place;
 use meshmap_scene::FactKind;
 
@@ -23,14 +24,11 @@ use self::materials::{MATERIALS, Materials};
 use self::prim::{Prim, Property, Token, Value};
 use self::tables::Tables;
 use crate::assume;
-use crate::error::{Error, Result};
 use crate::ledger::Decision;
 use crate::material_ids::MaterialIds;
 use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::report::Change;
-use crate::turn::Turn;
 
 /// A prim that moves, and the fields of the stage with its times.
 struct Written {
@@ -45,7 +43,7 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
     let shown = plan.root_name();
     let root_name = Names::default().add(&shown, "");
     let (mut materials, mut names) = (Materials::below(&root_name), Names::with(&[MATERIALS]));
-    let up = assume::up(plan.scene, &mut outcome.report);
+    let up = meshmap_job::up_of(plan.scene, &mut outcome.report);
     // Stages have Y up, or Z.
     let upright = match up {
         Axis::X => Some(("xformOp:rotateZ", 90.0)),

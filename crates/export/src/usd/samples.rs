@@ -1,11 +1,12 @@
 //! Values of an attribute through time: where each run of equal ones begins.
 
+use meshmap_job::Result;
+
 use std::io::{Seek, Write};
 
 use super::crate_file::CrateFile;
 use super::prim::{Property, Value};
 use super::values::Rep;
-use crate::error::Result;
 
 /// Values at snapshots, which are counted from 0 as they are written.
 #[derive(Default)]

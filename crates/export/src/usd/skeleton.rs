@@ -4,6 +4,7 @@ use std::io::{Seek, Write};
 use std::rc::Rc;
 
 use meshmap::iqm::Trs;
+use meshmap_job::{Change, Error, Result, Why};
 use meshmap_scene::{Clip, FactKind, Joint};
 
 use super::crate_file::CrateFile;
@@ -11,11 +12,9 @@ use super::prim::{Prim, Property, Token, Value};
 use super::samples::times_of_stage;
 use super::values::Rep;
 use super::{Written, not_held};
-use crate::error::{Error, Result};
 use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::report::{Change, Why};
 use crate::rig;
 use crate::settings::Job;
 

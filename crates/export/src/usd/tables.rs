@@ -1,5 +1,7 @@
 //! The tables at the end of a crate file: tokens, strings, fields, sets of fields, paths, and what is at each path.
 
+use meshmap_job::Result;
+
 use std::collections::HashMap;
 use std::io::{Seek, Write};
 use std::rc::Rc;
@@ -9,7 +11,6 @@ use super::crate_file::CrateFile;
 use super::materials::OUTPUTS;
 use super::prim::{Prim, Property, Token, Value};
 use super::values::{Kind, Rep};
-use crate::error::Result;
 
 /// The kinds of specs at a path.
 const ATTRIBUTE: i32 = 1;

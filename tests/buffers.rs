@@ -333,7 +333,7 @@ fn entries_say_what_views_say(root: &Path) {
             };
             let of_view = (mesh.address(), mesh.name(), mesh.role());
             assert_eq!(
-                (&entry.address, entry.name.as_str(), entry.role),
+                (&entry.address, &*entry.name.to_string_lossy(), entry.role),
                 of_view,
                 "{}",
                 path.display()

@@ -1,5 +1,6 @@
 use std::fmt;
 
+use crate::bytes::Text;
 use crate::report::Address;
 
 /// A mesh in the list of a file, before it is read.
@@ -8,8 +9,8 @@ use crate::report::Address;
 pub struct MeshEntry {
     /// The mesh's address, as accepted by [`MeshFile::mesh`](crate::MeshFile::mesh).
     pub address: Address,
-    /// The mesh's name, with U+FFFD in place of invalid UTF-8; empty if the mesh has no name.
-    pub name: String,
+    /// The mesh's name as stored, which is shared: all snapshots of a CGeo file have one. Empty if the mesh has no name.
+    pub name: Text,
     /// The purpose of the mesh.
     pub role: Role,
     /// The numbers of vertices and triangles; `None` if another read is needed: see
@@ -34,10 +35,10 @@ pub struct MeshCounts {
 }
 
 impl MeshEntry {
-    pub(crate) fn new(address: Address, name: impl Into<String>, role: Role) -> Self {
+    pub(crate) fn new(address: Address, name: Text, role: Role) -> Self {
         Self {
             address,
-            name: name.into(),
+            name,
             role,
             counts: None,
         }

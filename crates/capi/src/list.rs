@@ -98,7 +98,7 @@ impl Kind for Meshes {
 pub(crate) fn meshes(entries: impl Iterator<Item = MeshEntry>) -> Arc<Meshes> {
     let entry = |entry: MeshEntry| Entry {
         address: c_string(&entry.address.to_string()),
-        name: c_string(&entry.name),
+        name: c_string(&entry.name.to_string_lossy()),
         role: entry.role,
         is_drawn_by_default: entry.is_drawn_by_default(),
         counts: entry.counts,

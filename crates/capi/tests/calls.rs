@@ -57,7 +57,10 @@ fn meshes_are_those_of_the_library() {
             let mut found = sized::<mm_mesh_entry>();
             ok!(mm_mesh_list_get(list, index, &raw mut found));
             assert_eq!(text(found.address), entry.address.to_string());
-            assert_eq!(text(found.name), entry.name.replace('\0', "\u{fffd}"));
+            assert_eq!(
+                text(found.name),
+                entry.name.to_string_lossy().replace('\0', "\u{fffd}")
+            );
             assert_eq!(found.is_drawn_by_default, entry.is_drawn_by_default());
             assert_eq!(found.has_counts, entry.counts.is_some());
             let counts = ours.counts(&entry.address).unwrap();

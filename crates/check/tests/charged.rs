@@ -152,7 +152,7 @@ fn calls_take_no_more_than_they_charge() {
             let Ok(most) = u64::try_from(taken.peak - FREE) else {
                 continue;
             };
-            // A file that cannot be opened within the limit is refused, too.
+            // A file that cannot be opened within the limit is refused as well.
             let Some(file) = open(&body, most) else {
                 continue;
             };

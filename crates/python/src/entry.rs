@@ -43,7 +43,7 @@ impl Entry {
             .unzip();
         Self {
             address,
-            name: entry.name,
+            name: entry.name.to_string_lossy().into_owned(),
             is_drawn_by_default,
             vertices,
             triangles,

@@ -108,7 +108,7 @@ impl File {
             let found = self.run(py, || {
                 Ok(file
                     .meshes()?
-                    .find(|entry| !entry.name.is_empty() && entry.name == named)
+                    .find(|entry| !entry.name.is_empty() && *entry.name.to_string_lossy() == *named)
                     .map(|entry| entry.address))
             })?;
             return match found {

@@ -47,7 +47,7 @@ pub(crate) fn findings(findings: &[Finding]) -> String {
 pub(crate) fn entry(entry: MeshEntry) -> String {
     Object::new()
         .text("address", &entry.address.to_string())
-        .text("name", &entry.name)
+        .text("name", &entry.name.to_string_lossy())
         .with("role", &role(entry.role))
         .end()
 }

@@ -239,10 +239,7 @@ impl Proxy {
 
     /// The snapshots.
     pub(crate) fn mesh_entries(&self) -> Entries<'_> {
-        let name = self
-            .object_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default();
+        let name = self.object_name().unwrap_or_default();
         let timing = self.timing();
         Box::new((0..self.snapshot_count()).map(move |index| {
             let seconds = timing.map(|timing| timing.time_of(index));

@@ -334,8 +334,8 @@ impl Model {
         let has_positions = self.has_positions();
         Box::new(self.meshes().enumerate().map(move |(index, mesh)| {
             let address = Address::field("meshes").index(as_u64(index));
-            let entry = MeshEntry::new(address, mesh.name.to_string_lossy(), Role::Geometry);
-            entry.with_counts(mesh.counts(has_positions))
+            let counts = mesh.counts(has_positions);
+            MeshEntry::new(address, mesh.name, Role::Geometry).with_counts(counts)
         }))
     }
 }

@@ -10,7 +10,7 @@ use super::layout::{self, body_address};
 use super::mesh::Mesh;
 use super::raw;
 use super::rules::{self, FILE};
-use crate::bytes::{Source, Walk};
+use crate::bytes::{Source, Text, Walk};
 use crate::format::Format;
 use crate::limits::{FileMemory, Meter, take_block};
 use crate::mesh::{Entries, MeshEntry, Role};
@@ -162,7 +162,8 @@ impl Container {
     /// The bodies, as meshes.
     pub(crate) fn mesh_entries(&self) -> Entries<'_> {
         Box::new(self.meshes.iter().map(|mesh| {
-            MeshEntry::new(mesh.address(), "", Role::Geometry).with_counts(mesh.counts())
+            MeshEntry::new(mesh.address(), Text::default(), Role::Geometry)
+                .with_counts(mesh.counts())
         }))
     }
 }

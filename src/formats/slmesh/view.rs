@@ -9,7 +9,7 @@ use super::face_layout::Domain;
 use super::keys::{Lod, MeshKey};
 use super::mesh::Mesh;
 use super::rules::FILE;
-use crate::bytes::{Array, Scalar};
+use crate::bytes::{Array, Scalar, Text};
 use crate::decode::{Context, Scratch, Slot, lasting};
 use crate::limits::{Limits, Meter};
 use crate::mesh::{
@@ -126,12 +126,16 @@ impl Asset {
                 Ok(mesh) => {
                     entries.reserve(mesh.face_count());
                     for face in mesh.faces() {
-                        let entry = MeshEntry::new(face.address(), "", face.role);
+                        let entry = MeshEntry::new(face.address(), Text::default(), face.role);
                         entries.push(entry.with_counts(face.counts()));
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::Cancelled => return Err(error),
-                Err(_) => entries.push(MeshEntry::new(Address::field(key.name()), "", key.role())),
+                Err(_) => entries.push(MeshEntry::new(
+                    Address::field(key.name()),
+                    Text::default(),
+                    key.role(),
+                )),
             }
         }
         Ok(Box::new(entries.into_iter()))

@@ -174,8 +174,7 @@ impl Document {
     /// The meshes.
     pub(crate) fn mesh_entries(&self) -> Entries<'_> {
         Box::new(self.meshes().map(|mesh| {
-            let name = mesh.name();
-            let entry = MeshEntry::new(mesh.address(), name.to_string_lossy(), Role::Geometry);
+            let entry = MeshEntry::new(mesh.address(), mesh.name(), Role::Geometry);
             entry.with_counts(mesh.counts())
         }))
     }

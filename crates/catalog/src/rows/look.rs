@@ -8,7 +8,7 @@ use meshmap::slmesh::{self, Asset, Lod};
 use meshmap::{Bounds, Error, MeshEntry, MeshFile, Result, Scratch};
 
 use super::limited::Limited;
-use super::row::Row;
+use super::row::{Row, name_of};
 use crate::input::memory_for;
 use crate::inspect::ByAddress;
 
@@ -107,7 +107,7 @@ fn geometry(
         let counts = entry.counts.map_or_else(|| file.counts(&entry.address), Ok);
         let row = Row {
             address: Some(entry.address.to_string()),
-            name: Some(entry.name).filter(|name| !name.is_empty()),
+            name: name_of(&entry),
             role: Some("geometry"),
             ..own_facts(file, index, file_row)
         };

@@ -1,6 +1,6 @@
 //! A row of a catalogue.
 
-use meshmap::{Error, Format};
+use meshmap::{Error, Format, MeshEntry};
 
 use crate::input::{Problem, kind_of};
 use crate::inspect::Damage;
@@ -125,4 +125,10 @@ impl Row {
             },
         }
     }
+}
+
+/// The name of a mesh as a row has it; `None` if it has none.
+pub(crate) fn name_of(entry: &MeshEntry) -> Option<String> {
+    let name = entry.name.to_string_lossy();
+    (!name.is_empty()).then(|| name.into_owned())
 }

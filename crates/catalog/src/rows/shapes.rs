@@ -15,7 +15,7 @@ use super::geometry::{Geometry, Shape};
 use super::item::Item;
 use super::look::too_many;
 use super::options::Options;
-use super::row::Row;
+use super::row::{Row, name_of};
 use crate::input::{Problem, memory_for, meter_of};
 use crate::text;
 
@@ -187,7 +187,7 @@ impl Shapes {
         let most = memory_for(file.limits(), row.file_bytes.map_or(0, i64::unsigned_abs));
         let (mut held, mut listed) = (0, Vec::new());
         for entry in entries {
-            held += (size_of::<MeshEntry>() + entry.name.len()) as u64;
+            held += (size_of::<MeshEntry>() + entry.name.as_bytes().len()) as u64;
             if held > most {
                 let most = text::size(most);
                 let error = format!(
@@ -302,7 +302,7 @@ impl Shape {
 fn described(file_row: &Row, entry: &MeshEntry) -> Row {
     let row = Row {
         address: Some(entry.address.to_string()),
-        name: Some(entry.name.clone()).filter(|name| !name.is_empty()),
+        name: name_of(entry),
         ..file_row.clone()
     };
     match entry.role {

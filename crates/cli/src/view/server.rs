@@ -3,7 +3,6 @@
 //! Each connection has a thread, and carries one request. The number of connections is limited.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;

@@ -38,7 +38,7 @@ pub fn on(file: &MeshFile, source: &Source, options: &Options, caller: &mut impl
     caller.call("meshes", || {
         Ok(file
             .meshes()?
-            .fold(0, |sum, entry| sum + entry.name.len() + 1))
+            .fold(0, |sum, entry| sum + entry.name.as_bytes().len() + 1))
     });
     let drawn = || {
         file.meshes_where(Role::is_drawn_by_default)

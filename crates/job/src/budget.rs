@@ -4,6 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use meshmap::cgeo::Proxy;
 use meshmap::{Charge, MeshFile, Meter, Scratch};
 use meshmap_outputs::{Output, Place};
 use meshmap_scene::{Scene, SceneOptions};
@@ -202,6 +203,13 @@ impl Budget {
         options: &SceneOptions,
         target: &'static str,
     ) -> Result<Scene> {
+        // Each picture has a scene, and each scene a copy of the name of the object, which may be as long as the file.
+        if let Some(name) = file.as_cgeo().and_then(Proxy::object_name) {
+            self.work(
+                name.as_bytes().len() as u64,
+                "the name of the object in scenes",
+            )?;
+        }
         let of_scene = |error| Error::of_scene(error, target);
         let listed = Scene::listed_triangles(file, options).map_err(of_scene)?;
         self.read_geometry(0, listed)?;

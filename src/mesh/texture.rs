@@ -14,6 +14,10 @@ const MAX_LENGTH: usize = 1024;
 /// engines try (png, jpg, jpeg, tga, webp, dds, bmp), then both for the last part. A name that has none of these
 /// extensions gets one.
 ///
+/// Some exporters of IQM files write the image and the material as one name, such as `crate.pngMaterial.001`. If an extension
+/// is followed by further text, the name up to the extension is also tried, with all extensions, after the name itself. A
+/// material before the image is not removed, because nothing marks its end.
+///
 /// Nothing is opened. A program that opens such a path decides about links, and checks the file that it finds.
 ///
 /// # Examples
@@ -23,6 +27,7 @@ const MAX_LENGTH: usize = 1024;
 /// assert_eq!(paths[0], "textures/crate.tga");
 /// assert!(paths.contains(&"crate.png".to_owned()));
 /// assert_eq!(meshmap::texture_paths(r"C:\art\crate.png")[0], "crate.png");
+/// assert!(meshmap::texture_paths("crate.pngMaterial.001").contains(&"crate.png".to_owned()));
 /// assert!(meshmap::texture_paths("..").is_empty());
 /// ```
 #[must_use]
@@ -42,10 +47,46 @@ pub fn texture_paths(name: &str) -> Vec<String> {
     // Some programs begin relative paths with `./`.
     let parts = parts.strip_prefix(&["."]).unwrap_or(&parts);
     if parts.iter().all(|part| is_file_name(part)) {
-        add_paths(&parts.join("/"), &mut paths);
+        add_paths_of_name(&parts.join("/"), last, &mut paths);
     }
-    add_paths(last, &mut paths);
+    add_paths_of_name(last, last, &mut paths);
     paths
+}
+
+/// Adds the paths of a name, and those of the image that its last part begins with.
+fn add_paths_of_name(name: &str, last: &str, paths: &mut Vec<String>) {
+    add_paths(name, paths);
+    if let Some(rest) = text_after_image(last)
+        && let Some(image) = name.strip_suffix(rest)
+    {
+        add_paths(image, paths);
+    }
+}
+
+/// The text after the first extension of an image in the name of a file: `Material.001` of `crate.pngMaterial.001`. `None` if
+/// there is no such extension, or nothing after it.
+fn text_after_image(file_name: &str) -> Option<&str> {
+    for (dot, _) in file_name.match_indices('.') {
+        let (stem, text) = file_name.split_at_checked(dot)?;
+        let text = text.strip_prefix('.')?;
+        if stem.is_empty() {
+            continue;
+        }
+        let Some(length) = extension_length(text) else {
+            continue;
+        };
+        let rest = text.get(length..)?;
+        return (!rest.is_empty()).then_some(rest);
+    }
+    None
+}
+
+/// The length of the extension of an image that a text begins with. `jpeg` is longer than `jpg`, but none begins with another.
+fn extension_length(text: &str) -> Option<usize> {
+    EXTENSIONS
+        .iter()
+        .map(|extension| extension.len())
+        .find(|length| text.get(..*length).is_some_and(is_image_extension))
 }
 
 /// Returns `true` for the name of a file or folder: not an empty part, which an absolute path begins with, not a step up,
@@ -139,5 +180,50 @@ mod tests {
         assert_eq!(paths[8..10], ["Crate.TGA", "Crate.png"]);
         let paths = texture_paths("crate.001");
         assert_eq!((paths[0].as_str(), paths.len()), ("crate.001.png", 7));
+    }
+
+    #[test]
+    fn an_image_is_found_in_a_name_that_continues() {
+        let paths = texture_paths("crate.pngMaterial.001");
+        assert_eq!(paths[0], "crate.pngMaterial.001.png");
+        assert_eq!(paths[7..9], ["crate.png", "crate.jpg"]);
+        assert_eq!(paths.len(), 14);
+
+        // The image in the folder is better than any in no folder.
+        let paths = texture_paths(r"art\Crate.TGA_skin");
+        assert_eq!(paths[7..9], ["art/Crate.TGA", "art/Crate.png"]);
+        assert_eq!(paths[15], "Crate.TGA_skin.png");
+        assert_eq!(paths[22], "Crate.TGA");
+
+        // The first image counts, and a name that ends with an extension is tried as it is before.
+        let paths = texture_paths("a.jpegb.png");
+        assert_eq!(paths[0], "a.jpegb.png");
+        assert_eq!(paths[7], "a.jpeg");
+
+        for name in [
+            "crate.png",
+            ".pngMaterial",
+            "crate.pn",
+            "cratepng.001",
+            "ä.ü.ö",
+        ] {
+            let stem = name.trim_end_matches(".png");
+            let paths = texture_paths(name);
+            assert_eq!(paths.len(), 7, "{name}");
+            assert!(paths.iter().all(|path| path.starts_with(stem)), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_image_in_a_name_leads_out_of_the_folder() {
+        assert!(
+            texture_paths("../..pngx")
+                .iter()
+                .all(|path| !path.contains('/'))
+        );
+        assert!(texture_paths("a:.pngx").is_empty());
+        let paths = texture_paths("/etc/crate.pngx");
+        assert!(paths.contains(&"crate.png".to_owned()));
+        assert!(paths.iter().all(|path| !path.contains('/')));
     }
 }

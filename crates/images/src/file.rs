@@ -12,7 +12,7 @@ use crate::kind::Kind;
 /// The largest image that is used, in bytes.
 const LARGEST: u64 = 256 << 20;
 
-/// The image at a relative path; `None` if there is no file. `root` has no links on the way.
+/// The image at a relative path; `None` if the file does not exist. `root` has no links on the way.
 pub(crate) fn image(root: &Path, path: &str) -> Result<Option<Found>, Unusable> {
     let Some(path) = locate(root, path) else {
         return Ok(None);

@@ -13,11 +13,11 @@ pub(crate) struct Entry {
     pub(crate) is_folder: bool,
 }
 
-/// What is in a folder.
+/// The images and folders in a folder.
 pub(crate) struct Listed {
     /// Images and folders, in the order of the bytes of their names.
     pub(crate) entries: Vec<Entry>,
-    /// The number of all names, also those that are left out.
+    /// The number of all names, including the names that are left out.
     pub(crate) count: usize,
 }
 

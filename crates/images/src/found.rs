@@ -46,10 +46,10 @@ pub enum NotFound {
     /// The name has no part that can be the name of a file: there are no paths to look at.
     #[error("not a name of a file")]
     NoName,
-    /// There is no folder to look in.
+    /// The caller has given no folder to look in.
     #[error("no folder was given to look in")]
     NoFolder,
-    /// There is no image of that name.
+    /// No image has that name.
     #[error("not found {0}")]
     Nothing(Searched),
     /// There is an image of that name, which cannot be used, and no other one.
@@ -78,7 +78,7 @@ pub enum Unusable {
     /// The file cannot be read.
     #[error("cannot be read")]
     NotReadable,
-    /// The first bytes are not those of an image.
+    /// The file does not begin like an image.
     #[error("is not a PNG, JPEG, WebP, DDS, TGA or BMP")]
     UnknownKind,
     /// The file is larger than 256 MiB.
@@ -114,7 +114,7 @@ pub enum Extent {
     Readable,
     /// The folder is too large or too deep: only a part of it was searched.
     Part,
-    /// Nothing: there is no such folder, or it cannot be listed.
+    /// Nothing: the folder does not exist, or cannot be listed.
     Nothing,
 }
 

@@ -16,7 +16,7 @@ pub struct Places<'a> {
     pub below: &'a [PathBuf],
 }
 
-/// What is known of folders, which a run lists once.
+/// The folders of a run, each of which is listed once.
 #[derive(Default)]
 pub(crate) struct Folders {
     listings: Listings,
@@ -112,7 +112,7 @@ impl Search<'_> {
         self.at_any_depth(&base_names, 1)
     }
 
-    /// The image at one of these paths, beside the file or in one of the folders.
+    /// The image at one of these paths, next to the file or in one of the folders.
     fn at_path(&mut self, candidates: &[&str]) -> Option<Found> {
         if let Some(root) = self.beside.clone() {
             for candidate in candidates {

@@ -1,25 +1,33 @@
 //! The images that a file names, as the output refers to them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
-use std::{fs, io};
+use std::sync::Arc;
 
-use meshmap::{Semantic, texture_paths};
-use meshmap_job::{Error, ImageProblem, Result, Why};
-use meshmap_outputs::{Output, Place, RecordedPath, Written, open_regular};
+use meshmap::Semantic;
+use meshmap_images::{Alpha, Found, Kind};
+use meshmap_job::{
+    Change, Error, ImageProblem, MOST_NAMES, Result, Search, Warning, Why, or_current, others_of,
+};
+use meshmap_outputs::{Output, Place, Written, open_regular};
 use meshmap_scene::{FactKind, Material, Scene, Shape, is_image};
 
 use crate::files::folder_of_textures;
-use crate::looked_for::Found;
 use crate::outcome::Outcome;
-use crate::settings::Job;
-use crate::texture::{self, Image, Kind, or_current};
+use crate::settings::{Job, Target};
 
 /// An image of the output.
 pub(crate) struct Texture {
+    /// The kind of image that the output has or refers to.
     pub(crate) kind: Kind,
-    /// The image itself.
+    /// The image that was found.
     pub(crate) image: PathBuf,
+    /// The image as a PNG, if the output has that instead.
+    pub(crate) png: Option<Arc<Vec<u8>>>,
+    /// The use of its alpha channel.
+    pub(crate) alpha: Alpha,
     /// The path relative to the folder of the output, with slashes; `None` if the image is put into the output.
     pub(crate) reference: Option<String>,
 }
@@ -50,6 +58,7 @@ pub(crate) struct Images {
 /// An image, and the place of its copy.
 struct Copied {
     image: PathBuf,
+    png: Option<Arc<Vec<u8>>>,
     place: Place,
 }
 
@@ -75,6 +84,7 @@ impl Images {
         let mut files = Files {
             job,
             output,
+            names: 0,
             copies: HashMap::new(),
             taken: HashSet::new(),
             copied: Vec::new(),
@@ -165,10 +175,30 @@ fn finish_together(copies: &[Copied], outputs: Vec<Output>, job: &Job<'_>) -> Re
 }
 
 fn copy(copied: &Copied, job: &Job<'_>) -> Result<Output> {
-    let mut source = open_regular(&copied.image)?;
     let mut output = job.budget.output(&copied.place)?;
-    io::copy(&mut source, &mut output)?;
+    match &copied.png {
+        Some(png) => output.write_all(png)?,
+        None => {
+            let mut source = open_regular(&copied.image)?;
+            io::copy(&mut source, &mut output)?;
+        }
+    }
     Ok(output)
+}
+
+/// Returns `true` if programs read such images in files of the target.
+fn is_held_by(kind: Kind, target: Target) -> bool {
+    match target {
+        // As the extension MSFT_texture_dds is required, many programs would refuse the whole file.
+        Target::Glb | Target::Gltf => matches!(kind, Kind::Png | Kind::Jpeg | Kind::Webp),
+        Target::Usdc => matches!(kind, Kind::Png | Kind::Jpeg | Kind::Tga | Kind::Bmp),
+        _ => true,
+    }
+}
+
+/// Returns `true` for kinds that nearly all programs read. The others become PNG when they are copied.
+fn is_common(kind: Kind) -> bool {
+    matches!(kind, Kind::Png | Kind::Jpeg | Kind::Webp)
 }
 
 fn has_coordinates(shape: &Shape) -> bool {
@@ -180,6 +210,8 @@ fn has_coordinates(shape: &Shape) -> bool {
 struct Files<'a> {
     job: &'a Job<'a>,
     output: &'a Place,
+    /// The number of names that were looked for.
+    names: usize,
     /// The paths of copies by their images, and their names in lower case.
     copies: HashMap<PathBuf, String>,
     taken: HashSet<String>,
@@ -194,72 +226,122 @@ impl Files<'_> {
         has_coordinates: bool,
         outcome: &mut Outcome,
     ) -> Result<Texture, ImageProblem> {
-        /// More names cost a lot of time, and no file of an artist has them.
-        const MOST: usize = 1024;
         let job = self.job;
         if !has_coordinates {
             return Err(ImageProblem::NoCoordinates);
         }
-        let folders: Vec<&PathBuf> = job.folder.iter().chain(&job.textures).collect();
-        if folders.is_empty() {
-            return Err(ImageProblem::NotLookedFor);
-        }
-        if texture_paths(name).is_empty() {
-            return Err(self.absent());
-        }
-        if outcome.textures.images.len() == MOST {
+        if self.names == MOST_NAMES {
             return Err(ImageProblem::TooManyNames);
         }
-        if outcome.textures.is_empty() {
-            outcome.textures.target = job.target.name().to_owned();
-            let whole = |folder: &&PathBuf| {
-                RecordedPath::of(&std::path::absolute(or_current(folder)).unwrap_or_default())
-            };
-            outcome.textures.folders = folders.iter().map(whole).collect();
-            let is_relative = !job.embed_textures && !job.copy_textures;
-            let folder = self.output.folder_path();
-            outcome.textures.output = is_relative.then(|| texture::resolved(&folder)).flatten();
-        }
-        let image = texture::find(name, &folders, job.target);
-        let texture = match &image {
-            Ok(image) => self.place(image),
-            Err(problem) => Err(problem.unwrap_or_else(|| self.absent())),
+        self.names += 1;
+        let search = Search {
+            library: &job.library,
+            folder: job.folder.as_deref(),
+            textures: &job.textures,
         };
-        let is_used = texture.is_ok();
-        let found = image.ok().map(|image| Found {
-            file: RecordedPath::of(&image.path),
-            stamp: image.stamp,
-            is_used,
-        });
-        outcome.textures.images.push((name.to_owned(), found));
+        let found = search.find(name);
+        let texture = match &found {
+            Ok(found) => {
+                if let Some(line) = others_of(name, found) {
+                    outcome.report.warn_of(Warning::SeveralImages, line);
+                }
+                self.place(name, found, outcome)
+            }
+            Err(problem) => Err(*problem),
+        };
+        let (found, is_used) = (found.as_ref().ok(), texture.is_ok());
+        outcome.textures.add(name, found, is_used, &search);
+        if !job.embed_textures && !job.copy_textures {
+            outcome.textures.refer_from(&self.output.folder_path());
+        }
         texture
     }
 
-    /// The reference of the output to an image.
-    fn place(&mut self, image: &Image) -> Result<Texture, ImageProblem> {
+    /// The image as the output has it, or refers to it.
+    fn place(
+        &mut self,
+        name: &str,
+        found: &Found,
+        outcome: &mut Outcome,
+    ) -> Result<Texture, ImageProblem> {
+        let job = self.job;
+        let is_held = is_held_by(found.kind, job.target);
+        // A glTF file has an image that it cannot refer to.
+        let is_gltf = matches!(job.target, Target::Glb | Target::Gltf);
+        let is_embedded = job.embed_textures || is_gltf && !is_held && !job.copy_textures;
+        let is_written = is_embedded || job.copy_textures;
+        if !is_held && !is_written {
+            return Err(ImageProblem::NotRead);
+        }
+        let mut png = None;
+        if is_written && !(is_held && is_common(found.kind)) {
+            match self.png(found) {
+                Ok(image) => {
+                    let change = Change::ImagesAsPng;
+                    outcome.report.change_at(change, 1, || name.to_owned());
+                    png = Some(image);
+                }
+                // Other programs may decode more variants.
+                Err(_) if is_held => {}
+                Err(problem) => return Err(problem),
+            }
+        }
+        let alpha = match self.alpha(found) {
+            Ok(alpha) => alpha,
+            Err(ImageProblem::OverLimit) => {
+                outcome.report.warn_of(Warning::OpacityNotRead, name);
+                Alpha::Opaque
+            }
+            Err(_) => Alpha::Opaque,
+        };
         let mut reference = None;
-        if !self.job.embed_textures {
-            let path = match self.job.copy_textures {
-                true => self.copy(&image.path),
-                false => self.reference(&image.path),
+        if !is_embedded {
+            let path = match job.copy_textures {
+                true => self.copy(&found.path, png.as_ref()),
+                false => self.reference(&found.path),
             };
             let path = path.filter(|path| !path.contains(char::is_control));
             reference = Some(path.ok_or(ImageProblem::NotText)?);
         }
         Ok(Texture {
-            kind: image.kind,
-            image: image.path.clone(),
+            kind: png.as_ref().map_or(found.kind, |_| Kind::Png),
+            image: found.path.clone(),
+            png,
+            alpha,
             reference,
         })
     }
 
-    /// The reason why an image was not found.
-    fn absent(&self) -> ImageProblem {
-        match (&self.job.folder, self.job.textures.is_empty()) {
-            (Some(_), true) => ImageProblem::NotBeside,
-            (None, true) => ImageProblem::NotLookedFor,
-            (_, false) => ImageProblem::NotFound,
+    /// The image as a PNG, whose memory is charged until the call ends.
+    fn png(&self, found: &Found) -> Result<Arc<Vec<u8>>, ImageProblem> {
+        let budget = &self.job.budget;
+        let over_limit = |_| ImageProblem::OverLimit;
+        let needed = self.job.library.needed_bytes(found)?;
+        let png = {
+            let _scope = budget.scope();
+            budget.charge(needed, "images").map_err(over_limit)?;
+            self.job.library.as_png(found, needed)?
+        };
+        budget
+            .keep(png.len() as u64, "images")
+            .map_err(over_limit)?;
+        Ok(png)
+    }
+
+    /// What the alpha channel of an image is used for, if the target says so.
+    fn alpha(&self, found: &Found) -> Result<Alpha, ImageProblem> {
+        let has_alpha_mode = matches!(self.job.target, Target::Glb | Target::Gltf | Target::Usdc);
+        if !has_alpha_mode {
+            return Ok(Alpha::Opaque);
         }
+        let budget = &self.job.budget;
+        let _scope = budget.scope();
+        let needed = self.job.library.needed_bytes(found)?;
+        if budget.charge(needed, "images").is_err() {
+            // What the head of an image says takes no memory.
+            return Ok(self.job.library.alpha(found, 0)?);
+        }
+        Ok(self.job.library.alpha(found, needed)?)
     }
 
     /// The path from the output to a file; `None` if there is none in Unicode.
@@ -278,15 +360,18 @@ impl Files<'_> {
     }
 
     /// Has an image copied to the folder `OUTPUT.textures`, which belongs to this output; returns the path of the copy from there.
-    fn copy(&mut self, image: &Path) -> Option<String> {
+    fn copy(&mut self, image: &Path, png: Option<&Arc<Vec<u8>>>) -> Option<String> {
         if let Some(known) = self.copies.get(image) {
             return Some(known.clone());
         }
         let folder = folder_of_textures(self.output.below());
         let folder = folder.file_name()?.to_str()?;
         let image_name = image.file_name()?.to_str()?.to_owned();
-        let (stem, ending) = image_name.rsplit_once('.').unwrap_or((&image_name, ""));
-        let mut copy = image_name.clone();
+        let (stem, mut ending) = image_name.rsplit_once('.').unwrap_or((&image_name, ""));
+        if png.is_some() {
+            ending = "png";
+        }
+        let mut copy = format!("{stem}.{ending}");
         // Some systems do not distinguish upper and lower case.
         for number in 1.. {
             if self.taken.insert(copy.to_lowercase()) {
@@ -297,6 +382,7 @@ impl Files<'_> {
         let place = self.output.beside(Path::new(folder).join(&copy)).ok()?;
         self.copied.push(Copied {
             image: image.to_owned(),
+            png: png.cloned(),
             place,
         });
         let relative = format!("{folder}/{copy}");

@@ -18,10 +18,10 @@
 // Layers, from bottom to top; `.ci/layers` checks them:
 //
 //     names snapshots: names in outputs, each once; the snapshots that are written
-//     looked_for outcome: the images that an output refers to; the result of writing
+//     outcome: the result of writing
 //     settings: the targets, and the options of a conversion
 //     files: the names of an output's files, and what decides about their content
-//     texture images: images that files name, on disk; the images of one output
+//     images: the images of one output
 //     assume check material_ids: properties that a file does not specify; numbers that targets cannot hold; materials of triangles
 //     plan: how a scene is written
 //     ledger: what becomes of each kind of data
@@ -44,7 +44,6 @@ mod files;
 mod gltf;
 mod images;
 mod ledger;
-mod looked_for;
 mod material_ids;
 mod names;
 mod obj;
@@ -57,19 +56,16 @@ mod rig;
 mod settings;
 mod snapshots;
 mod stl;
-mod texture;
 mod usd;
 
-pub use looked_for::Textures;
 pub use meshmap_job::{
     Assumption, Change, Entry, Error, ImageProblem, LeftOut, Limit, Lods, ParseError, Report,
-    Result, Say, Turn, Warning, Why,
+    Result, Say, Textures, Turn, Warning, Why, find_texture, find_up_to_date,
 };
 pub use meshmap_scene::{FactKind, is_image};
 pub use outcome::Outcome;
 pub use settings::{Convert, Target};
 pub use snapshots::Snapshots;
-pub use texture::{find_texture, find_up_to_date};
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -1,11 +1,9 @@
 use std::path::PathBuf;
 
-use meshmap_job::{Change, Report};
+use meshmap_job::{Change, Report, Textures};
 use meshmap_outputs::Written;
 use meshmap_scene::FactKind;
 use meshmap_scene::vector::is_degenerate;
-
-use crate::looked_for::Textures;
 
 /// The result of writing a file's content.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use meshmap::cgeo::Proxy;
 use meshmap::iqm::Model;
 use meshmap::{Address, Axis, Conventions, MeshFile, VOrigin, Winding};
+use meshmap_images::Library;
 #[cfg(feature = "clap")]
 use meshmap_job::parse;
 use meshmap_job::{
@@ -75,13 +76,13 @@ impl Target {
     /// The table of the targets.
     const fn about(self) -> About {
         let (name, revision, beside): (_, _, &[_]) = match self {
-            Self::Glb => ("glb", 4, &[]),
-            Self::Gltf => ("gltf", 4, &["bin"]),
-            Self::Obj => ("obj", 4, &["mtl"]),
-            Self::Ply => ("ply", 4, &[]),
+            Self::Glb => ("glb", 5, &[]),
+            Self::Gltf => ("gltf", 5, &["bin"]),
+            Self::Obj => ("obj", 5, &["mtl"]),
+            Self::Ply => ("ply", 5, &[]),
             Self::Stl => ("stl", 3, &[]),
             Self::Pc2 => ("pc2", 3, &["obj", "mtl"]),
-            Self::Usdc => ("usdc", 4, &[]),
+            Self::Usdc => ("usdc", 5, &[]),
         };
         About {
             name,
@@ -178,7 +179,7 @@ options! {
     /// The default limit of the output, `max_output_bytes`, keeps the numbers in a small file from filling a disk. Memory is limited by the
     /// [`Limits`](meshmap::Limits) with which the mesh file was opened.
     ///
-    /// Each field but the last five is an option of the command and of Python as well. Options may be added: end an expression of
+    /// Each field but the last six is an option of the command and of Python as well. Options may be added: end an expression of
     /// this type with `..Convert::new(target)`.
     ///
     /// # Examples
@@ -312,6 +313,9 @@ options! {
         /// The folder of the file, in which the images that it names are looked for.
         #[serde(skip)]
         folder: Option<PathBuf>,
+        /// The folders and images that the run knows. Clones share them.
+        #[serde(skip)]
+        library: Library,
         /// Other IQM files whose animations are added to the file's own in glTF, each with a name for the outcome, which reports
         /// the animations that are left out because their joints differ.
         #[serde(skip)]

@@ -6,7 +6,10 @@ use std::path::Path;
 
 use meshmap::MeshFile;
 use meshmap_check::check_file;
-use meshmap_export::{Convert, FactKind, ImageProblem, Outcome, Target, Why, find_up_to_date};
+use meshmap_export::{
+    Change, Convert, FactKind, ImageProblem, Outcome, Target, Why, find_up_to_date,
+};
+use meshmap_images::Library;
 use meshmap_outputs::{Made, Outputs, Record};
 use meshmap_testing::fixtures::{iqm, openctm};
 use meshmap_testing::open;
@@ -72,12 +75,13 @@ fn gltf(root: &Path) -> Value {
     serde_json::from_str(&read(root, "sheet.gltf")).unwrap()
 }
 
-/// A folder with `models/art/crate.png` and `models/crate.tga`.
+/// A folder with `models/art/crate.png` and `models/other/crate.tga`.
 fn folder() -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir_all(root.path().join("models/art")).unwrap();
+    fs::create_dir_all(root.path().join("models/other")).unwrap();
     fs::write(root.path().join("models/art/crate.png"), image()).unwrap();
-    fs::write(root.path().join("models/crate.tga"), tga()).unwrap();
+    fs::write(root.path().join("models/other/crate.tga"), tga()).unwrap();
     root
 }
 
@@ -196,9 +200,22 @@ fn other_endings_are_found_where_the_target_has_them() {
             .count(),
         1
     );
-    let outcome = write(&file, Convert::new(Target::Glb), root);
-    assert_eq!(outcome.textures.found().count(), 0);
+    // What a glTF file cannot refer to is in it, as a PNG.
+    let outcome = write(&file, Convert::new(Target::Gltf), root);
+    assert_eq!(outcome.textures.found().count(), 1);
+    assert_eq!(outcome.report.count_of(Change::ImagesAsPng), 1);
+    let embedded = &gltf(root)["images"][0];
+    assert_eq!(
+        (&embedded["mimeType"], &embedded["uri"]),
+        (&"image/png".into(), &Value::Null)
+    );
+    fs::remove_file(root.join("models/paper.tga")).unwrap();
+    // A USD file has no images in it.
+    fs::write(root.join("models/paper.dds"), b"DDS \x7c\0\0\0").unwrap();
+    let outcome = write(&file, Convert::new(Target::Usdc), root);
     assert_eq!(problem(&outcome), Some(ImageProblem::NotRead));
+    let outcome = write(&file, Convert::new(Target::Gltf), root);
+    assert_eq!(problem(&outcome), Some(ImageProblem::Undecodable));
     fs::write(
         root.join("models/paper.webp"),
         b"RIFF\x10\0\0\0WEBPVP8 \x04\0\0\0\0\0\0\0",
@@ -253,7 +270,7 @@ fn only_regular_images_below_the_folder_are_used() {
         ("directory.png", ImageProblem::NotReadable),
         ("pipe.png", ImageProblem::NotReadable),
         ("text.png", ImageProblem::UnknownKind),
-        ("long.png", ImageProblem::UnknownKind),
+        ("long.png", ImageProblem::TooLarge),
     ] {
         for target in WITH_TEXTURES {
             let outcome = write(&sheet(name), Convert::new(target), root);
@@ -377,7 +394,7 @@ fn outputs_are_up_to_date_while_their_images_are() {
             )
             .unwrap();
     };
-    let is_up_to_date = || find_up_to_date(&read(), &place, "this").is_some();
+    let is_up_to_date = || find_up_to_date(&read(), &place, "this", &Library::default()).is_some();
     record();
     assert!(is_up_to_date());
     // It is there now.

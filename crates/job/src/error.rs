@@ -31,6 +31,12 @@ pub enum Error {
         /// `true` if a part of the file was left out, because it is damaged or has numbers that cannot be written.
         has_unusable: bool,
     },
+    /// The file has nothing to draw.
+    #[error("nothing to draw: the file has no triangles, points or joints")]
+    NothingToDraw {
+        /// `true` if a part of the file was left out, because it is damaged or has numbers that cannot be drawn.
+        has_unusable: bool,
+    },
     /// A setting that would change nothing in files of the target.
     #[error("{}", self.words(&in_code))]
     Unused {

@@ -8,6 +8,8 @@
 //     text identity: names of files for people; what decides about the content of an output
 //     error report: errors; what differs from a file
 //     words remarks numbers: the words of reports; parts and numbers that cannot be used
+//     images: the images that a file names
+//     looked_for: the images that an output was made with
 //     options: structs of options, and the texts of their values
 //     levels turn: the levels of detail; the turn about the up axis
 //     budget: the memory and the output of one call
@@ -24,7 +26,9 @@
 mod budget;
 mod error;
 mod identity;
+mod images;
 mod levels;
+mod looked_for;
 mod moment;
 mod numbers;
 mod options;
@@ -37,7 +41,9 @@ mod words;
 pub use budget::{Budget, Scope};
 pub use error::{Error, Limit, Result};
 pub use identity::identity;
+pub use images::{MOST_NAMES, Search, find_texture, others_of};
 pub use levels::Lods;
+pub use looked_for::{Textures, find_up_to_date, or_current};
 pub use meshmap_scene::FactKind;
 pub use moment::{Finder, Moment, Name, Named, Run, When, check_snapshots, has_many_snapshots};
 pub use numbers::replace_non_finite;

@@ -118,6 +118,10 @@ pub enum ImageProblem {
     TooLarge,
     /// The path is not a text of one line.
     NotText,
+    /// The image is damaged, or of a variant that is not decoded.
+    Undecodable,
+    /// Decoding it needs more memory than the call may take.
+    OverLimit,
 }
 
 /// A change of numbers or of parts.
@@ -194,6 +198,8 @@ pub enum Change {
     FloatsForSkin,
     /// Positions of flat meshes, which are floats.
     FloatsForFlat,
+    /// Images of another kind, which become PNG.
+    ImagesAsPng,
     /// Degenerate triangles outside of a picture.
     TrianglesOutside,
     /// Triangles that are too small to be seen, drawn as dots.
@@ -230,6 +236,10 @@ pub enum Warning {
     JointsAtRest,
     /// Nothing moves in an animation or a sheet of one file.
     NothingMoves,
+    /// Images whose opacity was not read, because decoding them needs more memory than the call may take.
+    OpacityNotRead,
+    /// Names that mean several images equally well, of which the first is used.
+    SeveralImages,
     /// An option that has no effect on the file, by the name of its field.
     WithoutEffect(&'static str),
 }
@@ -262,7 +272,9 @@ impl ImageProblem {
             | Self::UnknownKind
             | Self::NotRead
             | Self::TooLarge
-            | Self::NotText => true,
+            | Self::NotText
+            | Self::Undecodable
+            | Self::OverLimit => true,
             Self::NotBeside
             | Self::NotFound
             | Self::NotLookedFor

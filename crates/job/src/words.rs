@@ -182,6 +182,8 @@ impl Why {
                 ImageProblem::NotRead => "image_not_read",
                 ImageProblem::TooLarge => "image_too_large",
                 ImageProblem::NotText => "image_not_text",
+                ImageProblem::Undecodable => "image_undecodable",
+                ImageProblem::OverLimit => "image_over_limit",
             },
         }
     }
@@ -191,12 +193,12 @@ fn image_words(problem: ImageProblem, option: &dyn Fn(&str) -> String) -> String
     let images = FactKind::Images;
     match problem {
         ImageProblem::NotBeside => format!(
-            "{images} that were not found beside the file ({} names another folder)",
+            "{images} that were not found next to the file ({} names a folder to search)",
             option("textures")
         ),
         ImageProblem::NotFound => {
             format!(
-                "{images} that were not found in the folders of {}",
+                "{images} that were found neither next to the file nor below the folders of {}",
                 option("textures")
             )
         }
@@ -213,13 +215,20 @@ fn image_words(problem: ImageProblem, option: &dyn Fn(&str) -> String) -> String
         }
         ImageProblem::UnknownKind => format!("{images} of an unknown kind"),
         ImageProblem::NotRead => {
-            format!("{images} of a kind that programs do not read in files of the target")
+            format!(
+                "{images} of a kind that programs do not read in files of the target ({} writes them as PNG)",
+                option("copy_textures")
+            )
         }
         ImageProblem::TooLarge => format!("{images} of more than 256 MiB"),
         ImageProblem::NotText => format!(
             "{images} whose path is not a text of one line ({} copies them)",
             option("copy_textures")
         ),
+        ImageProblem::Undecodable => format!("{images} that cannot be decoded"),
+        ImageProblem::OverLimit => {
+            format!("{images} that need more memory than the call may take")
+        }
     }
 }
 
@@ -256,6 +265,7 @@ impl Say for Change {
             Self::MaterialsMerged => "materials_merged",
             Self::FloatsForSkin => "floats_for_skin",
             Self::FloatsForFlat => "floats_for_flat",
+            Self::ImagesAsPng => "images_as_png",
             Self::TrianglesOutside => "triangles_outside",
             Self::TrianglesAsDots => "triangles_as_dots",
             Self::PointsSampled => "points_sampled",
@@ -322,6 +332,7 @@ impl Say for Change {
                 "meshes with joints, whose positions are floats, so that normals are right"
             }
             Self::FloatsForFlat => "flat meshes, whose positions are floats",
+            Self::ImagesAsPng => "images, now PNG",
             Self::TrianglesOutside => "triangles without an area, outside of the picture",
             Self::TrianglesAsDots => "triangles that are too small to be seen, now dots",
             Self::PointsSampled => "points, of which only some are drawn",
@@ -365,6 +376,8 @@ impl Say for Warning {
             Self::ManyMorphTargets => "many_morph_targets",
             Self::JointsAtRest => "joints_at_rest",
             Self::NothingMoves => "nothing_moves",
+            Self::OpacityNotRead => "opacity_not_read",
+            Self::SeveralImages => "several_images",
             Self::WithoutEffect(_) => "without_effect",
         }
     }
@@ -385,6 +398,10 @@ impl Say for Warning {
             }
             Self::JointsAtRest => "joints that added animations do not move",
             Self::NothingMoves => "nothing moves: one picture",
+            Self::OpacityNotRead => {
+                "images that are opaque, because decoding them needs more memory than the call may take"
+            }
+            Self::SeveralImages => "names that mean several images, of which the first is used",
         };
         words.to_owned()
     }

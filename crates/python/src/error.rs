@@ -211,6 +211,14 @@ pub(crate) fn raise_export(py: Python<'_>, error: &meshmap_export::Error) -> PyE
                 "nothing to convert: the file has no vertices".to_owned(),
             )
         }
+        meshmap_export::Error::NothingToDraw { has_unusable } => {
+            let kind = if *has_unusable {
+                "malformed"
+            } else {
+                "nothing_to_draw"
+            };
+            refuse(py, kind, error.to_string())
+        }
         _ => refuse(py, "not_held", error.words(&argument)),
     }
 }

@@ -1,37 +1,100 @@
-//! The camera of a scene: in perspective, from the front, a little from the right and from above.
+//! The camera of a scene, in perspective.
 //!
 //! Angles are ratios of whole numbers, and the angles of a turntable are sums of powers, so that they are the same on every host.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_4};
 
 use meshmap::Axis;
+use meshmap_job::texts;
+use meshmap_scene::vector::dot;
 
-/// The directions of the picture in the coordinates of a file: right, up, and to the viewer.
+/// The directions of a picture.
 #[derive(Clone, Copy)]
-pub(crate) struct View([[f64; 3]; 3]);
+pub(crate) struct View {
+    /// In the coordinates of the file: right, up, and to the viewer.
+    rows: [[f64; 3]; 3],
+    /// The same in coordinates whose y points up and whose z points to the front.
+    upright: [[f64; 3]; 3],
+    up: Axis,
+}
 
-/// The cosine and the sine of the angle from the front to the viewer, about 28 degrees.
-const AROUND: [f64; 2] = [15.0 / 17.0, 8.0 / 17.0];
-/// The same of the angle above the horizon, about 23 degrees.
-const ABOVE: [f64; 2] = [12.0 / 13.0, 5.0 / 13.0];
+/// The side from which a scene is seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Viewpoint {
+    /// From the front, a little from the right and from above.
+    #[default]
+    ThreeQuarter,
+    /// From the front.
+    Front,
+    /// From the right of a viewer at the front.
+    Side,
+    /// From above, with the front below.
+    Top,
+}
 
-impl View {
-    /// The view of a file whose `up` axis points up, turned around that axis by an angle of this cosine and sine.
-    pub(crate) fn new(up: Axis, [cosine, sine]: [f64; 2]) -> Self {
-        let ([ca, sa], [ce, se]) = (AROUND, ABOVE);
-        let rows = [
+texts!(
+    Viewpoint,
+    [
+        ("three-quarter", Viewpoint::ThreeQuarter),
+        ("front", Viewpoint::Front),
+        ("side", Viewpoint::Side),
+        ("top", Viewpoint::Top),
+    ]
+);
+
+impl Viewpoint {
+    /// The directions of the picture in coordinates whose y points up and whose z points to the front: right, up, and to the viewer.
+    fn directions(self) -> [[f64; 3]; 3] {
+        const NONE: [f64; 2] = [1.0, 0.0];
+        const QUARTER: [f64; 2] = [0.0, 1.0];
+        // The cosine and the sine of the angle from the front to the viewer, and of the angle above the horizon. Ratios of whole numbers
+        // are the same on every host: those of three quarters are about 28 and 23 degrees.
+        let (around, above) = match self {
+            Self::ThreeQuarter => ([15.0 / 17.0, 8.0 / 17.0], [12.0 / 13.0, 5.0 / 13.0]),
+            Self::Front => (NONE, NONE),
+            Self::Side => (QUARTER, NONE),
+            Self::Top => (NONE, QUARTER),
+        };
+        let ([ca, sa], [ce, se]) = (around, above);
+        [
             [ca, 0.0, -sa],
             [-sa * se, ce, -ca * se],
             [sa * ce, se, ca * ce],
-        ];
-        Self(rows.map(|[x, y, z]| {
+        ]
+    }
+}
+
+impl View {
+    /// The view of a file whose `up` axis points up, turned around that axis by an angle of this cosine and sine.
+    pub(crate) fn new(up: Axis, viewpoint: Viewpoint, [cosine, sine]: [f64; 2]) -> Self {
+        let upright = viewpoint.directions();
+        let rows = upright.map(|[x, y, z]| {
             Axis::Y.rotate_to(up, [x * cosine - z * sine, y, x * sine + z * cosine])
-        }))
+        });
+        Self { rows, upright, up }
     }
 
     pub(crate) fn apply(&self, point: [f64; 3]) -> [f64; 3] {
-        self.0
+        self.rows
             .map(|row| row[0] * point[0] + row[1] * point[1] + row[2] * point[2])
+    }
+
+    /// A direction of coordinates whose y points up, as one of the picture.
+    pub(crate) fn of_upright(&self, direction: [f64; 3]) -> [f64; 3] {
+        self.apply(Axis::Y.rotate_to(self.up, direction))
+    }
+
+    /// A direction of the picture as one whose y points up and whose z points to the front.
+    pub(crate) fn upright(&self, direction: [f32; 3]) -> [f32; 3] {
+        #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
+        let rows = self.upright.map(|row| row.map(|number| number as f32));
+        let sum = |axis: usize| {
+            rows[0][axis] * direction[0]
+                + rows[1][axis] * direction[1]
+                + rows[2][axis] * direction[2]
+        };
+        [sum(0), sum(1), sum(2)]
     }
 
     /// A direction of the file as one of the picture.
@@ -40,17 +103,6 @@ impl View {
         self.apply(direction.map(f64::from))
             .map(|number| number as f32)
     }
-}
-
-/// A direction of the picture as one whose y points up and whose z points to the front.
-pub(crate) fn upright([x, y, z]: [f32; 3]) -> [f32; 3] {
-    #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
-    let [[ca, sa], [ce, se]] = [AROUND, ABOVE].map(|pair| pair.map(|number| number as f32));
-    [
-        ca * x - sa * se * y + sa * ce * z,
-        ce * y + se * z,
-        -sa * x - ca * se * y + ca * ce * z,
-    ]
 }
 
 /// The cosine and the sine of `step / steps` of a full turn.
@@ -110,6 +162,8 @@ pub(crate) struct Reach {
     sides: [f64; 4],
     least: [f64; 3],
     greatest: [f64; 3],
+    /// The height of the lowest point above the origin.
+    lowest: f64,
 }
 
 impl Reach {
@@ -122,12 +176,18 @@ impl Reach {
             sides: [f64::NEG_INFINITY; 4],
             least,
             greatest,
+            lowest: f64::INFINITY,
         }
     }
 
     pub(crate) fn add(&mut self, view: &View, points: &[[f32; 3]]) {
+        let [up_x, up_y, up_z] = view.of_upright([0.0, 1.0, 0.0]);
         for point in points {
             let [x, y, z] = view.apply(from(*point, self.origin));
+            let height = up_x * x + up_y * y + up_z * z;
+            if height < self.lowest {
+                self.lowest = height;
+            }
             let [tx, ty] = self.tangents;
             for (side, reach) in
                 self.sides
@@ -197,6 +257,7 @@ impl Reach {
             // The shorter side has the smaller tangent of the two.
             focal: shorter / 2.0 * FILLED / if tx < ty { tx } else { ty },
             middle: [frame.width, frame.height].map(|side| f64::from(side) / 2.0),
+            ground: self.lowest,
         }
     }
 }
@@ -214,6 +275,8 @@ pub(crate) struct Camera {
     focal: f64,
     /// The middle of the picture in pixels.
     middle: [f64; 2],
+    /// The height of the ground above the origin.
+    ground: f64,
 }
 
 /// Parts of a pixel that places on the picture are counted in, by their logarithm.
@@ -260,6 +323,25 @@ impl Camera {
         (point, place)
     }
 
+    /// A point in upright coordinates, from the origin at the height of the ground: y is the height above it.
+    pub(crate) fn above_ground(&self, point: [f32; 3]) -> [f64; 3] {
+        let [x, y, z] = self.view.up.rotate_to(Axis::Y, from(point, self.origin));
+        [x, y - self.ground, z]
+    }
+
+    /// The ground as it is seen.
+    pub(crate) fn ground(&self) -> Ground {
+        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+            .map(|axis| self.view.of_upright(axis));
+        let [x, y, z] = axes.map(|axis| dot(axis, self.eye));
+        Ground {
+            axes,
+            eye: [x, y - self.ground, z],
+            focal: self.focal,
+            middle: self.middle,
+        }
+    }
+
     /// The pixels of what is as long as it is far away, and the middle of the picture.
     pub(crate) fn lens(&self) -> Lens {
         #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
@@ -268,6 +350,36 @@ impl Camera {
             step: (1.0 / self.focal) as f32,
             middle: self.middle.map(|number| number as f32),
         }
+    }
+}
+
+/// The ground as a camera sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground {
+    /// The directions of upright coordinates in those of the picture.
+    axes: [[f64; 3]; 3],
+    /// In upright coordinates, from the origin at the height of the ground.
+    eye: [f64; 3],
+    focal: f64,
+    middle: [f64; 2],
+}
+
+impl Ground {
+    /// The point on the ground that is seen at a place in pixels, as [`Camera::above_ground`] has it without the height; `None` above the
+    /// horizon.
+    pub(crate) fn at(&self, x: f64, y: f64) -> Option<[f64; 2]> {
+        let way = [
+            (x - self.middle[0]) / self.focal,
+            (self.middle[1] - y) / self.focal,
+            -1.0,
+        ];
+        let [across, up, along] = self.axes.map(|axis| dot(axis, way));
+        let distance = -self.eye[1] / up;
+        let is_below = distance > 0.0 && distance.is_finite();
+        is_below.then_some([
+            self.eye[0] + distance * across,
+            self.eye[2] + distance * along,
+        ])
     }
 }
 
@@ -325,8 +437,9 @@ mod tests {
                 .cycle(),
         ) {
             let (point, angle) = ([1.0, 2.0, 3.0], turn(turn_by.quarters().into(), 4));
-            let expected = View::new(up, turn(0, 1)).apply(turn_by.about(up, point));
-            let seen = View::new(up, angle).apply(point);
+            let expected =
+                View::new(up, Viewpoint::default(), turn(0, 1)).apply(turn_by.about(up, point));
+            let seen = View::new(up, Viewpoint::default(), angle).apply(point);
             assert!(
                 seen.iter()
                     .zip(expected)
@@ -346,7 +459,7 @@ mod tests {
             .map(|corner| [0, 1, 2].map(|axis| if corner >> axis & 1 == 0 { -1e30 } else { 3e30 }))
             .collect();
         for up in Axis::ALL {
-            let view = View::new(up, turn(0, 1));
+            let view = View::new(up, Viewpoint::default(), turn(0, 1));
             let mut reach = Reach::new(frame, [0.0; 3]);
             reach.add(&view, &points);
             let camera = reach.camera(view, frame, false);
@@ -376,7 +489,7 @@ mod tests {
             width: 64,
             height: 64,
         };
-        let view = View::new(Axis::Y, turn(0, 1));
+        let view = View::new(Axis::Y, Viewpoint::default(), turn(0, 1));
         for points in [
             vec![[1.0; 3]],
             vec![[0.0; 3], [8.0 * 12.0, 5.0 * 17.0, 15.0 * 12.0]],
@@ -400,9 +513,10 @@ mod tests {
             } else {
                 1.0
             };
-            let seen = View::new(up, turn(0, 1)).direction(point);
+            let view = View::new(up, Viewpoint::default(), turn(0, 1));
+            let seen = view.direction(point);
             assert!(seen[0].abs() < 1e-6 && seen[1] > 0.9);
-            let upright = upright(seen);
+            let upright = view.upright(seen);
             assert!(
                 upright
                     .iter()

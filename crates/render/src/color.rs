@@ -27,7 +27,6 @@ const HEAT: [[u8; 3]; 5] = [
 pub(crate) struct Palette {
     tints: [Light; Tints::COLORS.len()],
     heat: [Light; HEAT.len()],
-    pub(crate) ground: Light,
 }
 
 impl Palette {
@@ -35,7 +34,6 @@ impl Palette {
         Self {
             tints: Tints::COLORS.map(light),
             heat: HEAT.map(light),
-            ground: light(GROUND),
         }
     }
 
@@ -77,13 +75,18 @@ pub(crate) fn light(bytes: [u8; 3]) -> Light {
     })
 }
 
+/// The light of each byte.
+pub(crate) fn light_of_bytes() -> [f32; 256] {
+    std::array::from_fn(|byte| light([byte as u8; 3])[0])
+}
+
 /// The colour of light in a picture. What is too bright is white.
 pub(crate) fn bytes([red, green, blue]: Light) -> [u8; 3] {
     [byte(curve(red)), byte(curve(green)), byte(curve(blue))]
 }
 
 /// Light as a number of a picture, nearly as sRGB defines it.
-fn curve(x: f32) -> f32 {
+pub(crate) fn curve(x: f32) -> f32 {
     let x = if x > 0.0 { x } else { 0.0 };
     if x <= 0.003_130_8 {
         return x * 12.92;

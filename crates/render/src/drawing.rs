@@ -1,17 +1,19 @@
 //! The triangles of a file's meshes, as they are drawn.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use meshmap::{
-    Attribute, Axis, Bounds, Influences, MeshFile, MeshView, Semantic, colors_to_linear,
+    Attribute, Axis, Bounds, Influences, MeshFile, MeshView, Semantic, VOrigin, colors_to_linear,
 };
-use meshmap_job::{Budget, Change, Error, Moment, Result, Why, check_snapshots};
+use meshmap_job::{Budget, Change, Error, ImageProblem, Moment, Result, Why, check_snapshots};
 use meshmap_scene::vector::{cross, dot, dot_width, face_normal, sub, unit_of_f64};
-use meshmap_scene::{FactKind, Pose, PosedFrame, Scene, SceneOptions, Tints, VectorKind};
+use meshmap_scene::{FactKind, Pose, PosedFrame, Scene, SceneOptions, Tints, VectorKind, is_image};
 
 use crate::camera::{Frame, View};
-use crate::color::Light;
+use crate::images::Images;
 use crate::settings::{Render, Rendered, TARGET};
+use crate::texture::{Texel, Texture};
 
 /// Triangles of all meshes, with the vertices that they use.
 pub(crate) struct Drawing {
@@ -25,14 +27,19 @@ pub(crate) struct Drawing {
     pub(crate) surfaces: Vec<Surface>,
     /// The index of each vertex in its mesh.
     pub(crate) indices: Vec<u32>,
-    /// The colour of each vertex; empty if no mesh has colours.
-    pub(crate) colors: Vec<Option<Light>>,
+    /// The colour and the opacity of each vertex; empty if no mesh has colours.
+    pub(crate) colors: Vec<Option<Texel>>,
+    /// The texture coordinates of each vertex, with V from above; empty if no mesh has an image.
+    pub(crate) coordinates: Vec<[f32; 2]>,
+    /// The images of surfaces.
+    pub(crate) textures: Vec<Arc<Texture>>,
     /// The vertices of the meshes, those included that no triangle uses.
     pub(crate) vertices: usize,
     /// The share of the largest distance for each vertex, if distances are shown.
     pub(crate) heat: Option<Vec<f32>>,
     /// `true` for points and bones, which are drawn as dots.
-    has_dots: bool,
+    pub(crate) has_dots: bool,
+    v_is_from_below: bool,
     tints: Tints,
 }
 
@@ -41,9 +48,14 @@ pub(crate) struct Drawing {
 pub(crate) struct Surface {
     /// The number of its colour.
     pub(crate) tint: u16,
+    /// The index of its image in the scene, or [`NO_TEXTURE`].
+    pub(crate) texture: u16,
     /// `true` if normals are computed, so that a triangle's normal may have to replace them.
     pub(crate) is_creased: bool,
 }
+
+/// The surface has no image.
+pub(crate) const NO_TEXTURE: u16 = u16::MAX;
 
 /// The corners of an octahedron: four around, and the ends.
 const DOT: [[f32; 3]; 6] = [
@@ -164,10 +176,18 @@ struct Mesh {
     /// The index of the shape in the scene.
     index: usize,
     view: MeshView,
+    /// The image of its surface.
+    texture: Option<Arc<Texture>>,
 }
 
 impl Mesh {
-    fn all_of(scene: &Scene, budget: &Budget) -> Result<Vec<Self>> {
+    fn all_of(
+        scene: &Scene,
+        render: &Render,
+        images: &mut Images,
+        budget: &Budget,
+        rendered: &mut Rendered,
+    ) -> Result<Vec<Self>> {
         let mut meshes = Vec::with_capacity(scene.shapes().len());
         for (index, shape) in scene.shapes().iter().enumerate() {
             if shape.is_coarser() {
@@ -177,7 +197,21 @@ impl Mesh {
             if shape.has_keys() {
                 budget.read_geometry(view.vertex_count() as u64, view.triangle_count() as u64)?;
             }
-            meshes.push(Self { index, view });
+            let mut texture = None;
+            let name = shape.material().and_then(|material| material.image);
+            if let Some(name) = name.filter(|_| render.draws_images()) {
+                if view.has(&Semantic::TexCoord(0)) {
+                    texture = images.of(name, render, budget, rendered)?;
+                } else if is_image(name) {
+                    let why = Why::Image(ImageProblem::NoCoordinates);
+                    rendered.report.leave_out(FactKind::Images, why, name);
+                }
+            }
+            meshes.push(Self {
+                index,
+                view,
+                texture,
+            });
         }
         Ok(meshes)
     }
@@ -193,9 +227,12 @@ impl Drawing {
             surfaces: Vec::new(),
             indices: Vec::new(),
             colors: Vec::new(),
+            coordinates: Vec::new(),
+            textures: Vec::new(),
             vertices: 0,
             heat: None,
             has_dots,
+            v_is_from_below: false,
             tints: Tints::default(),
         }
     }
@@ -205,6 +242,7 @@ impl Drawing {
         file: &MeshFile,
         render: &Render,
         moment: Moment,
+        images: &mut Images,
         budget: &Budget,
         rendered: &mut Rendered,
     ) -> Result<Self> {
@@ -223,12 +261,15 @@ impl Drawing {
         }
         let scene = budget.scene(file, &options, TARGET)?;
         meshmap_job::report_all(scene.remarks(), &mut rendered.report);
-        let meshes = Mesh::all_of(&scene, budget)?;
+        let meshes = Mesh::all_of(&scene, render, images, budget, rendered)?;
         let has_dots = scene.are_points() || !scene.bones().is_empty();
         let up = meshmap_job::up_of(&scene, &mut rendered.report);
         let mut drawing = Self::empty(up, has_dots);
         drawing.tints = scene.tints();
+        drawing.v_is_from_below = scene.v_origin() == VOrigin::Bottom;
         drawing.reserve(&meshes, &scene, budget)?;
+        rendered.triangles = 0;
+        rendered.points = 0;
         for (ordinal, mesh) in meshes.iter().enumerate() {
             if scene.are_points() {
                 drawing.add_points(mesh, ordinal, scene.pose(), render, rendered)?;
@@ -236,27 +277,22 @@ impl Drawing {
             }
             drawing.add(mesh, scene.pose(), render, rendered)?;
         }
-        let width = dot_width(scene.bones().as_flattened());
+        let joints = scene.bones().as_flattened();
+        let width = f64::max(f64::from(dot_width(joints)), scale_of(joints) / 150.0);
         for [from, to] in scene.bones() {
-            drawing.add_bone(*from, *to, width);
+            drawing.add_bone(*from, *to, width as f32);
         }
+        rendered.joints = scene.bones().len() as u64;
         if drawing.triangles.is_empty() {
-            let what = if meshes.is_empty() {
-                "the file has no mesh to draw"
-            } else {
-                "the mesh has no triangles"
-            };
-            return Err(Error::NotHeld {
-                target: TARGET,
-                what: what.to_owned(),
+            return Err(Error::NothingToDraw {
+                has_unusable: rendered.report.has_damage(),
             });
         }
-        rendered.triangles = drawing.triangles.len() as u64;
         Ok(drawing)
     }
 
     /// Makes a scene visible whose triangles together cover less than a thousandth of the picture, from each of the views: first without
-    /// the corners of triangles that have no area, then with dots at the corners.
+    /// the corners of triangles that have no area, then with dots at the corners. If no triangle has an area, lines show them as well.
     ///
     /// The verdict depends on the scene and not on the number of pixels. Dots are at least three pixels wide.
     pub(crate) fn make_visible(
@@ -272,44 +308,26 @@ impl Drawing {
         if self.has_dots || !is_faint(self) {
             return Ok(());
         }
-        let mut is_corner = vec![false; self.positions.len()];
-        let have_area = self
-            .triangles
-            .iter()
-            .filter(|triangle| !is_degenerate(self.corners(triangle)));
-        for corner in have_area.flatten() {
-            if let Some(is_corner) = is_corner.get_mut(*corner as usize) {
-                *is_corner = true;
-            }
-        }
-        // Without an area, there is nothing to draw.
-        let Some(first) = is_corner.iter().position(|is| *is) else {
-            return Ok(());
-        };
-        let place = self.positions.get(first).copied().unwrap_or_default();
-        let mut corners = Vec::new();
-        for (position, is_corner) in self.positions.iter_mut().zip(is_corner) {
-            if is_corner {
-                corners.push(*position);
-            } else {
-                *position = place;
-            }
-        }
-        if !is_faint(self) {
-            let triangles = (self.indices.len() / 3) as u64;
-            rendered.report.change(Change::TrianglesOutside, triangles);
+        let triangles = self.triangles.len();
+        let mut lines = Vec::new();
+        let mut corners = self.corners_with_area();
+        if corners.is_empty() {
+            corners.clone_from(&self.positions);
+            lines = self.longest_sides();
+        } else if !is_faint(self) {
+            let change = Change::TrianglesOutside;
+            rendered.report.change(change, triangles as u64);
             return Ok(());
         }
         let step = corners.len().div_ceil(MOST_DOTS).max(1);
         let dots = || corners.iter().step_by(step);
-        let elements = [dots().len() * DOT.len(), dots().len() * FACES.len()];
+        let shapes = dots().len() + lines.len();
+        let elements = [shapes * DOT.len(), shapes * FACES.len()];
         budget.charge(memory(elements, DRAWN), "dots to draw")?;
         let extent = extent(&corners);
         // The square of an extent may be more than `f32` can hold.
-        let radius = f64::max(
-            dot(extent, extent).sqrt() / DOTS,
-            pixels(3.0, extent, frame),
-        ) / 2.0;
+        let diagonal = dot(extent, extent).sqrt();
+        let radius = f64::max(diagonal / DOTS, pixels(3.0, &corners, frame)) / 2.0;
         for place in dots() {
             let at = |corner: [f32; 3]| {
                 let at = |axis: usize| f64::from(place[axis]) + radius * f64::from(corner[axis]);
@@ -318,13 +336,68 @@ impl Drawing {
             };
             self.add_octahedron(DOT.map(at), 0);
         }
+        for [from, to] in lines {
+            self.add_spindle(from, to, 0.5, radius / 2.0);
+        }
         self.indices.resize(self.positions.len(), 0);
         if !self.colors.is_empty() {
             self.colors.resize(self.positions.len(), None);
         }
-        let triangles = (self.indices.len() / 3) as u64;
-        rendered.report.change(Change::TrianglesAsDots, triangles);
+        let change = Change::TrianglesAsDots;
+        rendered.report.change(change, triangles as u64);
         Ok(())
+    }
+
+    /// The corners of triangles that have an area. The other vertices move to one of them, so that they do not count; nothing moves if there
+    /// are none.
+    fn corners_with_area(&mut self) -> Vec<[f32; 3]> {
+        let mut is_corner = vec![false; self.positions.len()];
+        for triangle in &self.triangles {
+            if is_degenerate(self.corners(triangle)) {
+                continue;
+            }
+            for corner in triangle {
+                if let Some(is_corner) = is_corner.get_mut(*corner as usize) {
+                    *is_corner = true;
+                }
+            }
+        }
+        let mut corners = Vec::new();
+        let Some(first) = is_corner.iter().position(|is| *is) else {
+            return corners;
+        };
+        let place = self.positions.get(first).copied().unwrap_or_default();
+        for (position, is_corner) in self.positions.iter_mut().zip(is_corner) {
+            if is_corner {
+                corners.push(*position);
+            } else {
+                *position = place;
+            }
+        }
+        corners
+    }
+
+    /// The longest side of each triangle, of at most so many triangles as there are dots.
+    fn longest_sides(&self) -> Vec<[[f32; 3]; 2]> {
+        let step = self.triangles.len().div_ceil(MOST_DOTS).max(1);
+        let mut sides = Vec::new();
+        for triangle in self.triangles.iter().step_by(step) {
+            let [a, b, c] = self.corners(triangle);
+            let length = |from: [f32; 3], to: [f32; 3]| {
+                let way = sub(to.map(f64::from), from.map(f64::from));
+                dot(way, way)
+            };
+            let mut longest = [a, b];
+            for side in [[b, c], [c, a]] {
+                if length(side[0], side[1]) > length(longest[0], longest[1]) {
+                    longest = side;
+                }
+            }
+            if longest[0] != longest[1] {
+                sides.push(longest);
+            }
+        }
+        sides
     }
 
     /// `true` if the areas of all triangles are together less than a thousandth of the area of the picture, from far away. Most scenes need
@@ -344,6 +417,10 @@ impl Drawing {
             (ux * vy - uy * vx).abs() / 2.0
         };
         let enough = LEAST * (side * side);
+        // Everything is in one place.
+        if side == 0.0 {
+            return true;
+        }
         let mut covered = 0.0;
         !self.triangles.iter().map(area).any(|area| {
             covered += area;
@@ -361,31 +438,21 @@ impl Drawing {
     }
 
     /// The error of a picture on which no triangle covers a sample.
-    pub(crate) fn nothing_drawn(&self) -> Error {
-        let count = self.triangles.len();
-        let what = match self
-            .triangles
-            .iter()
-            .all(|triangle| is_degenerate(self.corners(triangle)))
-        {
-            true if count == 1 => "nothing to draw: the only triangle has no area".to_owned(),
-            true => format!("nothing to draw: none of the {count} triangles has an area"),
-            false => {
-                "nothing is drawn: every triangle is seen edge-on or is smaller than a pixel; \
-                use a larger picture, another axis that points up, or single meshes"
-                    .to_owned()
-            }
-        };
+    pub(crate) fn nothing_drawn() -> Error {
         Error::NotHeld {
             target: TARGET,
-            what,
+            what: "nothing is drawn: every triangle is seen edge-on or is smaller than a pixel; \
+                use a larger picture, another axis that points up, or single meshes"
+                .to_owned(),
         }
     }
 
     /// Charges what the meshes and bones need, all at once, so that an error names the whole; then allocates it.
     fn reserve(&mut self, meshes: &[Mesh], scene: &Scene, budget: &Budget) -> Result<()> {
         /// With a colour.
-        const COLOR: u64 = 16;
+        const COLOR: u64 = 20;
+        /// With texture coordinates.
+        const COORDINATES: u64 = 8;
         /// As it is read: an attribute, and a normal that is computed. The corners of a triangle, twice.
         const READ: [u64; 2] = [96, 32];
         /// The memory of the library for a vertex while it decodes an attribute.
@@ -407,7 +474,14 @@ impl Drawing {
         let bones = scene.bones().len().saturating_mul(2);
         drawn[0] = drawn[0].saturating_add(bones.saturating_mul(DOT.len()));
         drawn[1] = drawn[1].saturating_add(bones.saturating_mul(FACES.len()));
-        let of_vertex = DRAWN[0] + if has_colors { COLOR } else { 0 };
+        let has_textures = meshes.iter().any(|mesh| mesh.texture.is_some());
+        let mut of_vertex = DRAWN[0];
+        if has_colors {
+            of_vertex += COLOR;
+        }
+        if has_textures {
+            of_vertex += COORDINATES;
+        }
         let bytes = memory(drawn, [of_vertex, DRAWN[1]]).saturating_add(read);
         let [vertices, triangles] = drawn;
         {
@@ -424,6 +498,9 @@ impl Drawing {
         self.indices.reserve_exact(vertices);
         if has_colors {
             self.colors.reserve_exact(vertices);
+        }
+        if has_textures {
+            self.coordinates.reserve_exact(vertices);
         }
         self.triangles.reserve_exact(triangles);
         self.surfaces.reserve_exact(triangles);
@@ -507,10 +584,14 @@ impl Drawing {
         complete(&mut normals, &positions, &triangles);
         self.surfaces(mesh, is_creased);
         self.colors(&used, view)?;
+        if mesh.texture.is_some() {
+            self.coordinates(&used, view)?;
+        }
         self.positions.append(&mut positions);
         self.normals.append(&mut normals);
         self.indices.extend(used.indices);
         self.vertices = self.vertices.saturating_add(view.vertex_count());
+        rendered.triangles = rendered.triangles.saturating_add(triangles.len() as u64);
         self.triangles.extend(
             triangles
                 .into_iter()
@@ -532,12 +613,43 @@ impl Drawing {
         self.colors.resize(self.positions.len(), None);
         let mut colors = used.read::<4>(&attribute);
         let are_colors = colors_to_linear(&mut colors);
-        self.colors.extend(
-            colors
-                .into_iter()
-                .map(|[red, green, blue, _]| are_colors.then_some([red, green, blue])),
-        );
+        self.colors
+            .extend(colors.into_iter().map(|color| are_colors.then_some(color)));
         Ok(())
+    }
+
+    /// Adds the texture coordinates of vertices that are added next.
+    fn coordinates(&mut self, used: &Used, view: &MeshView) -> Result<()> {
+        let Some(attribute) = view.attribute(&Semantic::TexCoord(0))? else {
+            return Ok(());
+        };
+        // Meshes before it may have no image.
+        self.coordinates.resize(self.positions.len(), [0.0; 2]);
+        let mut coordinates = used.read::<2>(&attribute);
+        if self.v_is_from_below {
+            for [_, v] in &mut coordinates {
+                *v = 1.0 - *v;
+            }
+        }
+        self.coordinates.append(&mut coordinates);
+        Ok(())
+    }
+
+    /// The index of an image in the scene.
+    fn texture(&mut self, texture: Option<&Arc<Texture>>) -> u16 {
+        let Some(texture) = texture else {
+            return NO_TEXTURE;
+        };
+        let known = self
+            .textures
+            .iter()
+            .rposition(|known| Arc::ptr_eq(known, texture));
+        let index = known.unwrap_or_else(|| {
+            self.textures.push(Arc::clone(texture));
+            self.textures.len() - 1
+        });
+        // Fewer than the names that are looked for.
+        u16::try_from(index).unwrap_or(NO_TEXTURE)
     }
 
     /// Draws the vertices of a cloud as dots: octahedra, which have the colour of the mesh.
@@ -595,40 +707,55 @@ impl Drawing {
         let colors = self.colors.split_off(first);
         self.colors
             .extend(colors.into_iter().flat_map(|color| [color; DOT.len()]));
-        let radius =
-            dot_width(&points).max(pixels(1.5, extent(&points), render.frame()) as f32) / 2.0;
+        let frame = render.frame();
+        let width = render.points.unwrap_or(usual_width(points.len(), frame));
+        let radius = (pixels(width, &points, frame) / 2.0) as f32;
         for (point, index) in points.iter().zip(&indices) {
             let at = |corner: [f32; 3]| [0, 1, 2].map(|axis| point[axis] + radius * corner[axis]);
             self.add_octahedron(DOT.map(at), u16::try_from(ordinal).unwrap_or(u16::MAX));
             self.indices.extend([*index; DOT.len()]);
         }
         self.vertices = self.vertices.saturating_add(view.vertex_count());
+        rendered.points = rendered.points.saturating_add(view.vertex_count() as u64);
         Ok(())
     }
 
     /// Draws a bone from a joint to its child, and a dot at the child.
     fn add_bone(&mut self, from: [f32; 3], to: [f32; 3], width: f32) {
         let along = sub(to.map(f64::from), from.map(f64::from));
-        let side = unit_of_f64(cross(along, [0.0, 0.0, 1.0]))
-            .or(unit_of_f64(cross(along, [0.0, 1.0, 0.0])));
-        let at = |share: f64, a: f64, b: f64, x: [f64; 3], y: [f64; 3]| {
-            [0, 1, 2].map(|axis| {
-                (f64::from(from[axis]) + share * along[axis] + a * x[axis] + b * y[axis]) as f32
-            })
-        };
-        if let Some(x) = side.map(|side| side.map(f64::from)) {
-            let y = unit_of_f64(cross(along, x))
-                .unwrap_or_default()
-                .map(f64::from);
-            let thick = 0.1 * dot(along, along).sqrt();
-            let ring = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]]
-                .map(|[a, b]| at(0.2, a * thick, b * thick, x, y));
-            let [a, b, c, d] = ring;
-            self.add_octahedron([a, b, c, d, to, from], 0);
-        }
+        // A tenth of its length, nearer to the joint.
+        self.add_spindle(from, to, 0.2, 0.1 * dot(along, along).sqrt());
         let at = |corner: [f32; 3]| [0, 1, 2].map(|axis| to[axis] + width * corner[axis]);
         self.add_octahedron(DOT.map(at), 1);
         self.indices.resize(self.positions.len(), 0);
+    }
+
+    /// Draws a line that is this thick at a share of its length, and pointed at both ends. Nothing is drawn of one without a length.
+    fn add_spindle(&mut self, from: [f32; 3], to: [f32; 3], share: f64, thick: f64) {
+        let along = sub(to.map(f64::from), from.map(f64::from));
+        let side = unit_of_f64(cross(along, [0.0, 0.0, 1.0]))
+            .or(unit_of_f64(cross(along, [0.0, 1.0, 0.0])));
+        let Some(x) = side.map(|side| side.map(f64::from)) else {
+            return;
+        };
+        let y = unit_of_f64(cross(along, x))
+            .unwrap_or_default()
+            .map(f64::from);
+        let at = |a: f64, b: f64| {
+            [0, 1, 2].map(|axis| {
+                let way = share * along[axis] + thick * (a * x[axis] + b * y[axis]);
+                (f64::from(from[axis]) + way) as f32
+            })
+        };
+        let corners = [
+            at(1.0, 0.0),
+            at(0.0, 1.0),
+            at(-1.0, 0.0),
+            at(0.0, -1.0),
+            to,
+            from,
+        ];
+        self.add_octahedron(corners, 0);
     }
 
     /// Adds an octahedron with corners in the order of [`DOT`].
@@ -643,6 +770,7 @@ impl Drawing {
         self.surfaces.extend(
             [Surface {
                 tint,
+                texture: NO_TEXTURE,
                 is_creased: true,
             }; FACES.len()],
         );
@@ -650,13 +778,18 @@ impl Drawing {
 
     /// Adds the surface of each triangle of a mesh.
     fn surfaces(&mut self, mesh: &Mesh, is_creased: bool) {
+        let texture = self.texture(mesh.texture.as_ref());
         let have_ids = mesh.view.material_ids().is_some();
         for group in mesh.view.groups() {
             let id = have_ids.then_some(group.material);
             let number = self.tints.number(mesh.index, id);
             let tint = (number % Tints::COLORS.len()) as u16;
             self.surfaces.extend(std::iter::repeat_n(
-                Surface { tint, is_creased },
+                Surface {
+                    tint,
+                    texture,
+                    is_creased,
+                },
                 group.triangles.len(),
             ));
         }
@@ -669,10 +802,33 @@ fn extent(points: &[[f32; 3]]) -> [f64; 3] {
     sub(bounds.max.map(f64::from), bounds.min.map(f64::from))
 }
 
-/// About the width of `count` pixels of a picture in which a box of this extent is seen.
-fn pixels(count: f64, extent: [f64; 3], frame: Frame) -> f64 {
-    let widest = extent.into_iter().fold(0.0, f64::max);
-    count * widest / f64::from(frame.width.min(frame.height).max(1))
+/// About the width of `count` pixels of a picture in which points are seen.
+fn pixels(count: f64, points: &[[f32; 3]], frame: Frame) -> f64 {
+    count * scale_of(points) / f64::from(frame.width.min(frame.height).max(1))
+}
+
+/// The longest side of the box around points. Points in one place have the size that dots at numbers of this size can have.
+fn scale_of(points: &[[f32; 3]]) -> f64 {
+    /// A part of the largest coordinate, which single precision can tell apart.
+    const PART: f64 = 1e-3;
+    let widest = extent(points).into_iter().fold(0.0, f64::max);
+    if widest > 0.0 {
+        return widest;
+    }
+    let place = points.first().copied().unwrap_or_default();
+    let largest = place.map(|number| f64::from(number).abs());
+    match largest.into_iter().fold(0.0, f64::max) * PART {
+        scale if scale > 0.0 => scale,
+        _ => 1.0,
+    }
+}
+
+/// The width of dots in pixels: so that all together cover about a quarter of the picture, and each can be seen.
+fn usual_width(count: usize, frame: Frame) -> f64 {
+    let side = f64::from(frame.width.min(frame.height));
+    let width = (side * side / (4.0 * count.max(1) as f64)).sqrt();
+    // 3 and 12 pixels of 1024.
+    width.clamp(side / 341.0, side / 85.0).max(1.5)
 }
 
 /// `true` if the corners of a triangle lie on one line or in one point, within the rounding of `f32`.

@@ -2,8 +2,9 @@
 
 use meshmap_job::{Error, Result};
 
+use crate::background::Background;
 use crate::camera::Frame;
-use crate::color::{self, GROUND, INK, Palette};
+use crate::color::{self, Palette};
 use crate::drawing::Drawing;
 use crate::label;
 use crate::picture::Picture;
@@ -74,7 +75,7 @@ pub(crate) fn color_by_distance(scene: &mut Drawing, other: &Drawing) -> Result<
 }
 
 /// A picture with a scale from 0 to the largest distance below it.
-pub(crate) fn with_scale(picture: &Picture, largest: f64) -> Picture {
+pub(crate) fn with_scale(picture: &Picture, largest: f64, background: Background) -> Picture {
     /// From the edges of the picture, and the height of the coloured bar.
     const MARGIN: u32 = 16;
     const BAR: u32 = 10;
@@ -82,7 +83,7 @@ pub(crate) fn with_scale(picture: &Picture, largest: f64) -> Picture {
         width: picture.width(),
         height: picture.height() + SCALE,
     };
-    let mut whole = Picture::plain(frame, GROUND);
+    let mut whole = Picture::plain(frame, background);
     whole.paste(picture, 0, 0);
     let (left, right) = (
         MARGIN.min(frame.width / 4),
@@ -91,15 +92,16 @@ pub(crate) fn with_scale(picture: &Picture, largest: f64) -> Picture {
     let (top, steps) = (picture.height() + 2, (right - left).max(2) - 1);
     let palette = Palette::new();
     for column in left..right {
-        let color = color::bytes(palette.heat((column - left) as f32 / steps as f32));
+        let [red, green, blue] = color::bytes(palette.heat((column - left) as f32 / steps as f32));
+        let color = [red, green, blue, u8::MAX];
         (top..top + BAR).for_each(|row| whole.set(column, row, color));
     }
     let row = top + BAR + 4;
-    label::write(&mut whole, "0", left, row, INK);
+    label::write(&mut whole, "0", left, row, background.ink());
     let words = label::cut(&shown(largest), right - left, 0.5);
     // Saturates.
     let start = right.saturating_sub(label::width(&words).ceil() as u32);
-    label::write(&mut whole, &words, start, row, INK);
+    label::write(&mut whole, &words, start, row, background.ink());
     whole
 }
 

@@ -221,6 +221,7 @@ pub(crate) fn wrap(text: &str, most: u32) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::background::Background;
     use crate::camera::Frame;
 
     #[test]
@@ -261,7 +262,7 @@ mod tests {
                     width: 20,
                     height: LINE,
                 },
-                [255; 3],
+                Background::Color([255; 3]),
             );
             write(&mut picture, text, 2, 0, [0; 3]);
             picture
@@ -279,7 +280,7 @@ mod tests {
                     width: 20,
                     height: LINE
                 },
-                [255; 3]
+                Background::Color([255; 3])
             )
         );
     }
@@ -291,7 +292,7 @@ mod tests {
                 width: 60,
                 height: 40,
             },
-            [255; 3],
+            Background::Color([255; 3]),
         );
         let mut picture = ground.clone();
         write(&mut picture, "\u{c5}gjpqy|WWWWWWWW", 0, 10, [0; 3]);

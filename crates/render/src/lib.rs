@@ -22,12 +22,14 @@
 // Layers, from bottom to top; `.ci/layers` checks them:
 //
 //     camera color: the projection; colours as light
+//     background texture: what is behind the meshes; images on surfaces
 //     picture: a picture, and files of it
 //     label: texts on pictures
 //     settings: the options of a picture, and the report on a drawn one
+//     images: the images of a file
 //     drawing sheet: the triangles of a scene; contact sheets
 //     raster occlusion: the triangle at each sample; light that reaches folds
-//     shading: the colour of a triangle at a place
+//     shading ground wires: the colour of a triangle at a place; the shadow on the ground; lines
 //     draw: a scene as a picture
 //     heat: distances between two meshes, as colours
 //     render: pictures of files
@@ -40,11 +42,14 @@
 )]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod background;
 mod camera;
 mod color;
 mod draw;
 mod drawing;
+mod ground;
 mod heat;
+mod images;
 mod label;
 mod occlusion;
 mod picture;
@@ -53,7 +58,11 @@ mod render;
 mod settings;
 mod shading;
 mod sheet;
+mod texture;
+mod wires;
 
+pub use background::Background;
+pub use camera::Viewpoint;
 pub use meshmap_job::{
     Assumption, Change, Entry, Error, FactKind, LeftOut, Limit, Lods, ParseError, Report, Result,
     Say, Turn, Warning, Why,

@@ -1,29 +1,33 @@
 //! Pictures, and files of them.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
 use meshmap_job::{Error, Result};
 use png::{BitDepth, ColorType, Compression, Encoder, SrgbRenderingIntent, Writer};
 
+use crate::background::Background;
 use crate::camera::Frame;
 
-/// A picture: rows from above, of pixels from the left, of red, green and blue in sRGB.
+/// A picture: rows from above, of pixels from the left, of red, green and blue in sRGB, and of opacity if the background is transparent.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Picture {
     frame: Frame,
+    channels: usize,
     bytes: Vec<u8>,
 }
 
 impl Picture {
-    pub(crate) fn new(frame: Frame, bytes: Vec<u8>) -> Self {
-        Self { frame, bytes }
-    }
-
-    /// One of one colour.
-    pub(crate) fn plain(frame: Frame, color: [u8; 3]) -> Self {
+    /// A picture of one background.
+    pub(crate) fn plain(frame: Frame, background: Background) -> Self {
+        let pixel: &[u8] = match background {
+            Background::Color([red, green, blue]) => &[red, green, blue],
+            Background::Transparent => &[0; 4],
+        };
         Self {
             frame,
-            bytes: color.repeat(frame.pixels()),
+            channels: pixel.len(),
+            bytes: pixel.repeat(frame.pixels()),
         }
     }
 
@@ -43,55 +47,92 @@ impl Picture {
         self.frame
     }
 
-    /// Three bytes for each pixel.
+    /// The number of bytes of a pixel: three, or four if the background is transparent.
+    #[must_use]
+    pub fn channels(&self) -> usize {
+        self.channels
+    }
+
+    /// The bytes of all pixels. Colours are not multiplied by their opacity.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// A pixel; `None` outside of the picture.
+    /// The bytes of some rows, to be drawn.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
+    /// The colour of a pixel; `None` outside of the picture.
     #[must_use]
     pub fn pixel(&self, column: u32, row: u32) -> Option<[u8; 3]> {
+        let [red, green, blue, _] = self.get(column, row)?;
+        Some([red, green, blue])
+    }
+
+    /// The opacity of a pixel, 255 if the picture has none; `None` outside of the picture.
+    #[must_use]
+    pub fn opacity(&self, column: u32, row: u32) -> Option<u8> {
+        let [.., opacity] = self.get(column, row)?;
+        Some(opacity)
+    }
+
+    fn place(&self, column: u32, row: u32) -> Option<Range<usize>> {
         let index = row as usize * self.frame.width as usize + column as usize;
-        self.bytes
-            .as_chunks::<3>()
-            .0
-            .get(index)
-            .copied()
-            .filter(|_| column < self.frame.width)
+        let is_inside = column < self.frame.width && row < self.frame.height;
+        let first = index * self.channels;
+        is_inside.then_some(first..first + self.channels)
+    }
+
+    /// A pixel with its opacity.
+    fn get(&self, column: u32, row: u32) -> Option<[u8; 4]> {
+        match *self.bytes.get(self.place(column, row)?)? {
+            [red, green, blue] => Some([red, green, blue, u8::MAX]),
+            [red, green, blue, opacity] => Some([red, green, blue, opacity]),
+            _ => None,
+        }
     }
 
     /// Sets a pixel, if it is inside the picture.
-    pub(crate) fn set(&mut self, column: u32, row: u32, color: [u8; 3]) {
-        let index = row as usize * self.frame.width as usize + column as usize;
-        if column < self.frame.width
-            && let Some(pixel) = self.bytes.as_chunks_mut::<3>().0.get_mut(index)
-        {
-            *pixel = color;
+    pub(crate) fn set(&mut self, column: u32, row: u32, color: [u8; 4]) {
+        let place = self.place(column, row);
+        if let Some(pixel) = place.and_then(|place| self.bytes.get_mut(place)) {
+            let color = color.get(..pixel.len()).unwrap_or_default();
+            pixel.copy_from_slice(color);
         }
     }
 
     /// Mixes a share of a colour, from 0 to 1, into a pixel, if it is inside the picture.
     pub(crate) fn blend(&mut self, column: u32, row: u32, color: [u8; 3], share: f32) {
-        if let Some(ground) = self.pixel(column, row) {
-            let mixed = |channel: usize| {
-                let (from, to) = (f32::from(ground[channel]), f32::from(color[channel]));
-                // Saturates.
-                (from + (to - from) * share + 0.5) as u8
-            };
-            self.set(column, row, std::array::from_fn(mixed));
+        let Some([red, green, blue, opacity]) = self.get(column, row) else {
+            return;
+        };
+        let below = f32::from(opacity) / 255.0 * (1.0 - share);
+        let whole = share + below;
+        if whole <= 0.0 {
+            return;
         }
+        // Saturates.
+        let mixed = |from: u8, to: u8| {
+            ((f32::from(from) * below + f32::from(to) * share) / whole + 0.5) as u8
+        };
+        let color = [
+            mixed(red, color[0]),
+            mixed(green, color[1]),
+            mixed(blue, color[2]),
+            (whole * 255.0 + 0.5) as u8,
+        ];
+        self.set(column, row, color);
     }
 
     /// Copies another picture into this one, as far as it lies inside.
     pub(crate) fn paste(&mut self, other: &Self, column: u32, row: u32) {
-        for (y, line) in (0..other.height()).zip(
-            other
-                .bytes
-                .chunks_exact((other.frame.width as usize * 3).max(1)),
-        ) {
-            for (x, pixel) in (0..).zip(line.as_chunks::<3>().0) {
-                self.set(column + x, row + y, *pixel);
+        for y in 0..other.height() {
+            for x in 0..other.width() {
+                if let Some(pixel) = other.get(x, y) {
+                    self.set(column + x, row + y, pixel);
+                }
             }
         }
     }
@@ -102,7 +143,7 @@ impl Picture {
     ///
     /// [`Write`](Error::Write) where that fails.
     pub fn write_png(&self, out: impl Write) -> Result<()> {
-        let mut writer = header(out, self.frame, None)?;
+        let mut writer = header(out, self.frame, self.channels, None)?;
         writer.write_image_data(&self.bytes).map_err(written)?;
         writer.finish().map_err(written)
     }
@@ -121,10 +162,14 @@ pub(crate) type Animation = (u32, [u16; 2]);
 pub(crate) fn header<W: Write>(
     out: W,
     frame: Frame,
+    channels: usize,
     animation: Option<Animation>,
 ) -> Result<Writer<W>> {
     let mut encoder = Encoder::new(out, frame.width, frame.height);
-    encoder.set_color(ColorType::Rgb);
+    encoder.set_color(match channels {
+        4 => ColorType::Rgba,
+        _ => ColorType::Rgb,
+    });
     encoder.set_depth(BitDepth::Eight);
     encoder.set_source_srgb(SrgbRenderingIntent::Perceptual);
     // One implementation, for any features of the program: the same pixels give the same bytes.

@@ -120,6 +120,68 @@ impl Side {
     }
 }
 
+/// A triangle at a sample.
+pub(crate) struct Fragment {
+    pub(crate) id: u32,
+    /// The index of the sample in the band.
+    pub(crate) sample: usize,
+    pub(crate) nearness: f32,
+    /// The place of the sample, in parts of a pixel.
+    pub(crate) x: i64,
+    pub(crate) y: i64,
+}
+
+/// What a band draws.
+pub(crate) trait Pass {
+    /// `true` for triangles that are drawn.
+    fn takes(&self, id: u32) -> bool;
+
+    /// `true` for samples that a triangle covers, of those inside of it.
+    fn covers(&self, fragment: &Fragment) -> bool;
+}
+
+/// All triangles, as if they were solid.
+pub(crate) struct Solid;
+
+impl Pass for Solid {
+    fn takes(&self, _: u32) -> bool {
+        true
+    }
+
+    fn covers(&self, _: &Fragment) -> bool {
+        true
+    }
+}
+
+/// The triangles next behind a layer, and in front of what is solid.
+pub(crate) struct Behind<'a> {
+    pub(crate) solid: &'a Band<'a>,
+    /// `None` for the first layer.
+    pub(crate) layer: Option<&'a Band<'a>>,
+}
+
+impl Behind<'_> {
+    pub(crate) fn covers(&self, fragment: &Fragment) -> bool {
+        let index = fragment.sample;
+        let is_hidden = self
+            .solid
+            .nearness
+            .get(index)
+            .is_none_or(|solid| fragment.nearness <= *solid);
+        if is_hidden {
+            return false;
+        }
+        let Some(layer) = self.layer else { return true };
+        let (Some(nearness), Some(id)) = (layer.nearness.get(index), layer.ids.get(index)) else {
+            return false;
+        };
+        // Of triangles at the same place, the first is in front, as it is among solid ones.
+        let is_behind =
+            fragment.nearness < *nearness || fragment.nearness == *nearness && fragment.id > *id;
+        *id != NONE && is_behind
+    }
+}
+
 /// Some rows of a picture: for each sample of each pixel, how near it is, and the triangle there.
 pub(crate) struct Band<'a> {
     width: u32,
@@ -135,6 +197,7 @@ impl<'a> Band<'a> {
         width: u32,
         rows: Range<u32>,
         samples: &'a [[i32; 2]],
+        pass: &impl Pass,
     ) -> Self {
         let count = width as usize * rows.len() * samples.len();
         let mut band = Self {
@@ -148,12 +211,23 @@ impl<'a> Band<'a> {
             if first <= last
                 && u32::from(*first) < band.rows.end
                 && u32::from(*last) >= band.rows.start
+                && pass.takes(id)
                 && let Some(places) = triangles.of(id)
             {
-                band.triangle(id, &places);
+                band.triangle(id, &places, pass);
             }
         }
         band
+    }
+
+    /// `true` if no triangle is drawn.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ids.iter().all(|id| *id == NONE)
+    }
+
+    /// How near each sample is, 0 where nothing is drawn.
+    pub(crate) fn nearness(&self) -> &[f32] {
+        &self.nearness
     }
 
     /// The triangles of the samples of a pixel.
@@ -165,7 +239,7 @@ impl<'a> Band<'a> {
     }
 
     /// Draws the part of a triangle that is in these rows.
-    fn triangle(&mut self, id: u32, places: &[Place; 3]) {
+    fn triangle(&mut self, id: u32, places: &[Place; 3], pass: &impl Pass) {
         let [a, mut b, mut c] = *places;
         let mut area = edge(a, b, c.x.into(), c.y.into());
         if area < 0 {
@@ -212,6 +286,8 @@ impl<'a> Band<'a> {
                 let first =
                     (row - self.rows.start) as usize * self.width as usize + columns.start as usize;
                 let pixels = (first + inside.start) * count..(first + inside.end) * count;
+                let (mut index, mut across) =
+                    (pixels.start + sample, x + ((inside.start as i64) << FINE));
                 if let (Some(ids), Some(nearness)) = (
                     self.ids.get_mut(pixels.clone()),
                     self.nearness.get_mut(pixels),
@@ -223,10 +299,19 @@ impl<'a> Band<'a> {
                     for (ids, near) in pixels {
                         #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
                         let nearness = (start + step * passed) as f32;
-                        if nearness > near[sample] {
+                        let fragment = Fragment {
+                            id,
+                            sample: index,
+                            nearness,
+                            x: across,
+                            y,
+                        };
+                        if nearness > near[sample] && pass.covers(&fragment) {
                             (ids[sample], near[sample]) = (id, nearness);
                         }
                         passed += 1.0;
+                        index += count;
+                        across += i64::from(PIXEL);
                     }
                 }
                 y += i64::from(PIXEL);
@@ -287,7 +372,7 @@ mod tests {
         let triangles = Triangles::new(corners, places);
         let bands = (0..side.div_ceil(BAND)).map(|band| band * BAND..((band + 1) * BAND).min(side));
         bands
-            .flat_map(|rows| Band::draw(&triangles, side, rows, samples).ids)
+            .flat_map(|rows| Band::draw(&triangles, side, rows, samples, &Solid).ids)
             .collect()
     }
 

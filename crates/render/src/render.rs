@@ -10,15 +10,25 @@ use meshmap_job::{
 };
 use meshmap_outputs::{Output, Place, Written};
 
+use crate::background::Background;
 use crate::camera::{Camera, Frame, Reach, View, turn};
 use crate::draw::{Drawn, Style, draw};
 use crate::drawing::Drawing;
 use crate::heat;
+use crate::images::Images;
 use crate::picture::{self, Picture, written};
 use crate::settings::{Render, Rendered, Samples, TARGET};
 use crate::sheet::Sheet;
 
 impl Render {
+    /// The number of bytes of a pixel.
+    fn channels(&self) -> usize {
+        match self.background {
+            Background::Transparent => 4,
+            Background::Color(_) => 3,
+        }
+    }
+
     fn style(&self) -> Style {
         let samples = match self.samples {
             Samples::One => 1,
@@ -28,6 +38,9 @@ impl Render {
         Style {
             mode: self.mode,
             samples,
+            background: self.background,
+            has_occlusion: !self.no_occlusion,
+            has_shadow: !self.no_shadow,
             is_parallel: self.parallelism == Parallelism::Rayon,
         }
     }
@@ -75,16 +88,17 @@ impl Render {
         &self,
         file: &MeshFile,
         moment: Moment,
+        images: &mut Images,
         budget: &Budget,
         rendered: &mut Rendered,
     ) -> Result<Drawing> {
         /// On a turntable, a scene may be faint from some sides.
         const SIDES: u32 = 8;
-        let mut scene = Drawing::of(file, self, moment, budget, rendered)?;
+        let mut scene = Drawing::of(file, self, moment, images, budget, rendered)?;
         let (up, frame) = (scene.up, self.frame());
         let sides = if self.turntable.is_some() { SIDES } else { 1 };
         let views: Vec<View> = (0..sides)
-            .map(|side| View::new(up, self.angle(side, sides)))
+            .map(|side| View::new(up, self.view, self.angle(side, sides)))
             .collect();
         scene.make_visible(&views, frame, budget, rendered)?;
         Ok(scene)
@@ -98,7 +112,7 @@ impl Render {
 
     /// The camera position of a scene, and its extent from there.
     fn reach(&self, scene: &Drawing, frame: Frame) -> (View, Reach) {
-        let view = View::new(scene.up, self.angle(0, 1));
+        let view = View::new(scene.up, self.view, self.angle(0, 1));
         let mut reach = Reach::new(frame, middle(scene));
         reach.add(&view, &scene.positions);
         (view, reach)
@@ -122,9 +136,10 @@ impl Render {
     }
 
     fn picture_within(&self, file: &MeshFile, budget: &Budget) -> Result<(Picture, Rendered)> {
+        let images = &mut Images::default();
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let scene = self.drawing(file, named.moment, budget, &mut rendered)?;
+        let scene = self.drawing(file, named.moment, images, budget, &mut rendered)?;
         rendered.moment = named.to_text();
         let camera = self.camera(&scene, self.frame());
         let picture = draw(&scene, &camera, self.frame(), self.style(), budget)?.into_picture()?;
@@ -177,12 +192,14 @@ impl Render {
     ) -> Result<Rendered> {
         /// A turn takes as many seconds as there are pictures, by this many.
         const RATE: u16 = 24;
+        let images = &mut Images::default();
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let scene = self.drawing(file, named.moment, budget, &mut rendered)?;
+        let scene = self.drawing(file, named.moment, images, budget, &mut rendered)?;
         rendered.moment = named.to_text();
         let (up, frame) = (scene.up, self.frame());
-        let views = || (0..pictures).map(|step| View::new(up, self.angle(step, pictures)));
+        let views =
+            || (0..pictures).map(|step| View::new(up, self.view, self.angle(step, pictures)));
         let mut reach = Reach::new(frame, middle(&scene));
         views().for_each(|view| reach.add(&view, &scene.positions));
         let cameras = views().map(|view| Ok((None, reach.camera(view, frame, true))));
@@ -196,9 +213,11 @@ impl Render {
             rendered.report.warn(Warning::NothingMoves, 1);
             return save(&picture, place, rendered);
         };
+        let images = &mut Images::default();
         let mut rendered = Rendered::default();
         let frame = self.frame();
-        let (camera, first) = self.camera_of_all(file, &run.moments, budget, &mut rendered)?;
+        let (camera, first) =
+            self.camera_of_all(file, &run.moments, images, budget, &mut rendered)?;
         if run.is_rate_assumed {
             let rate = Assumption::FrameRate(Format::USUAL_RATE);
             rendered.report.assume(rate);
@@ -208,7 +227,7 @@ impl Render {
         let scenes = run.moments.iter().map(|named| {
             let _scope = budget.scope();
             Ok((
-                Some(self.drawing(file, named.moment, budget, &mut ignored)?),
+                Some(self.drawing(file, named.moment, images, budget, &mut ignored)?),
                 camera,
             ))
         });
@@ -226,7 +245,8 @@ impl Render {
         (place, budget): (&Place, &Budget),
     ) -> Result<Written> {
         let mut output = Output::create(place)?;
-        let mut writer = picture::header(&mut output, self.frame(), Some(animation))?;
+        let mut writer =
+            picture::header(&mut output, self.frame(), self.channels(), Some(animation))?;
         let mut seen = SeenOnce::default();
         for picture in pictures {
             let (own, camera) = picture?;
@@ -248,6 +268,7 @@ impl Render {
     }
 
     fn write_sheet(&self, file: &MeshFile, place: &Place, budget: &Budget) -> Result<Rendered> {
+        let images = &mut Images::default();
         let frame = self.frame();
         let moments = match self.finder().all(file, self.every(), budget)? {
             Some(run) => run.moments,
@@ -255,9 +276,14 @@ impl Render {
         };
         let mut rendered = Rendered::default();
         let scope = budget.scope();
-        let (camera, first) = self.camera_of_all(file, &moments, budget, &mut rendered)?;
+        let (camera, first) = self.camera_of_all(file, &moments, images, budget, &mut rendered)?;
         let mut first = Some((first, scope));
-        let mut sheet = Sheet::create_at(place, moments.len(), frame.width, frame.height)?;
+        let mut sheet = Sheet::create_at(
+            place,
+            moments.len(),
+            [frame.width, frame.height],
+            self.background,
+        )?;
         let mut seen = SeenOnce::default();
         let mut ignored = Rendered::default();
         for named in &moments {
@@ -266,7 +292,7 @@ impl Render {
                 None => {
                     let scope = budget.scope();
                     (
-                        self.drawing(file, named.moment, budget, &mut ignored)?,
+                        self.drawing(file, named.moment, images, budget, &mut ignored)?,
                         scope,
                     )
                 }
@@ -294,18 +320,19 @@ impl Render {
         &self,
         file: &MeshFile,
         moments: &[Named],
+        images: &mut Images,
         budget: &Budget,
         rendered: &mut Rendered,
     ) -> Result<(Camera, Drawing)> {
         let first = moments.first().map_or(Moment::Stored, |named| named.moment);
-        let scene = self.drawing(file, first, budget, rendered)?;
+        let scene = self.drawing(file, first, images, budget, rendered)?;
         let (view, mut reach) = self.reach(&scene, self.frame());
         for named in moments.iter().skip(1) {
             let _scope = budget.scope();
             reach.add(
                 &view,
                 &self
-                    .drawing(file, named.moment, budget, rendered)?
+                    .drawing(file, named.moment, images, budget, rendered)?
                     .positions,
             );
         }
@@ -335,14 +362,16 @@ impl Render {
         place: &Place,
         budget: &Budget,
     ) -> Result<Rendered> {
+        let images = &mut Images::default();
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
-        let mut scene = Drawing::of(file, self, named.moment, budget, &mut rendered)?;
+        let mut scene = Drawing::of(file, self, named.moment, images, budget, &mut rendered)?;
         let moment = self.moment(other)?.moment;
         let theirs = Drawing::of(
             other,
             self,
             moment,
+            images,
             &Budget::of_pictures(other),
             &mut Rendered::default(),
         )?;
@@ -356,7 +385,7 @@ impl Render {
         };
         let camera = self.camera(&scene, frame);
         let picture = draw(&scene, &camera, frame, self.style(), budget)?.into_picture()?;
-        let picture = heat::with_scale(&picture, largest);
+        let picture = heat::with_scale(&picture, largest, self.background);
         rendered.largest_distance = Some(largest);
         save(&picture, place, rendered.with(picture.frame(), 1))
     }

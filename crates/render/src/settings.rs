@@ -1,18 +1,21 @@
 //! The options of a picture, and the report on a drawn one.
 
 use std::num::NonZero;
+use std::path::PathBuf;
 
 use meshmap::{Address, Axis, MeshFile, Parallelism};
+use meshmap_images::Library;
 use meshmap_job::{
-    Budget, CLIPS, LEVELS, Lods, MOMENTS, Report, Result, SNAPSHOTS, Turn, identity,
-    keep_without_effect, options, texts,
+    Budget, CLIPS, FactKind, LEVELS, Lods, MOMENTS, Report, Result, SNAPSHOTS, Textures, Turn,
+    identity, keep_without_effect, options, texts,
 };
 #[cfg(feature = "clap")]
 use meshmap_job::{ParseError, parse};
 use meshmap_outputs::Written;
 use meshmap_scene::SceneOptions;
 
-use crate::camera::Frame;
+use crate::background::Background;
+use crate::camera::{Frame, Viewpoint};
 
 /// The appearance of triangles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -23,7 +26,7 @@ pub enum Mode {
     Shaded,
     /// By the same lights, all in one neutral colour: materials make no difference.
     Clay,
-    /// Their edges, and what is behind them hidden.
+    /// Their edges as lines, on clay.
     Wireframe,
     /// Their normals as colours: red to the right, green up, blue to the front, as the file has them.
     Normals,
@@ -69,7 +72,7 @@ options! {
     /// overrides `turntable`. An animation or a contact sheet of a file without motion has one picture. In a turntable, the mesh
     /// rotates once around the up axis. The sides of pictures are limited to 1 to 8192 pixels.
     ///
-    /// Each field but the last two is an option of the command and of Python as well. Options may be added: end an expression of this
+    /// Each field but the last four is an option of the command and of Python as well. Options may be added: end an expression of this
     /// type with `..Render::default()`.
     ///
     /// # Examples
@@ -96,6 +99,25 @@ options! {
             /// Look of the triangles: shaded, clay (one colour for all materials), wireframe or normals.
             #[arg(long, value_name = "MODE", default_value_t)]
             mode: Mode,
+            /// Leave out ambient occlusion, which darkens folds and corners.
+            #[arg(long)]
+            no_occlusion: bool,
+            /// Leave out the shadow on the ground below the mesh.
+            #[arg(long)]
+            no_shadow: bool,
+            /// The background: white, black, transparent, or a colour such as #f2f3f5 [default: #f2f3f5].
+            #[arg(long, value_name = "COLOR", default_value_t, hide_default_value = true)]
+            background: Background,
+            /// The side from which everything is seen: three-quarter, front, side (from the right) or top.
+            #[arg(long, value_name = "SIDE", default_value_t)]
+            view: Viewpoint,
+            /// The width of points, in pixels [default: from 3 to 12 of 1024, by their number].
+            #[arg(long, value_name = "PIXELS", value_parser = parse::above_zero)]
+            points: Option<f64>,
+            /// Look for the images that the file names below this directory as well, such as the root of a game. Can be
+            /// given several times.
+            #[arg(long, value_name = "DIR")]
+            textures: Vec<PathBuf> => &[FactKind::Materials],
             /// The axis that points up: x, y, z, -x, -y or -z [default: the axis of the format].
             #[arg(long, value_name = "AXIS")]
             up: Option<Axis>,
@@ -137,6 +159,12 @@ options! {
             #[arg(long)]
             zero_non_finite: bool,
     } and {
+        /// The folder of the file, in which the images that it names are looked for.
+        #[serde(skip)]
+        folder: Option<PathBuf>,
+        /// The folders and images that the run knows. Clones share them.
+        #[serde(skip)]
+        library: Library,
         /// The use of the threads of rayon's pool. The outcome does not depend on it.
         #[serde(skip)]
         parallelism: Parallelism,
@@ -171,19 +199,25 @@ pub struct Rendered {
     pub size: [u32; 2],
     /// The number of pictures in the file.
     pub pictures: u32,
-    /// The number of triangles; for an animation, the number in its last picture.
+    /// The number of triangles; for an animation, the number in its first picture.
     pub triangles: u64,
+    /// The number of points of a file that has only points.
+    pub points: u64,
+    /// The number of joints of a file that has only joints.
+    pub joints: u64,
     /// The snapshot or the frame, in one line; empty for what does not move, and for the bind pose.
     pub moment: String,
     /// The largest distance between two compared vertices, for a comparison.
     pub largest_distance: Option<f64>,
+    /// The images that the file names, and where they were found.
+    pub textures: Textures,
     /// Assumptions, and parts that were not drawn as stored.
     pub report: Report,
 }
 
 impl Render {
     /// The revision of the renderer: it changes when pictures do.
-    pub const REVISION: u32 = 2;
+    pub const REVISION: u32 = 3;
 
     /// The size of each picture.
     pub(crate) fn frame(&self) -> Frame {
@@ -203,11 +237,16 @@ impl Render {
         })
     }
 
+    /// `true` if surfaces show the images that they name.
+    pub(crate) fn draws_images(&self) -> bool {
+        self.mode == Mode::Shaded
+    }
+
     /// The options that have no effect on a file, with the kinds of data that they are about; fails if they are refused.
     pub(crate) fn report_of(&self, file: &MeshFile, budget: &Budget) -> Result<Report> {
         let mut report = Report::default();
         let mut without_effect = self.about_kinds();
-        if without_effect.is_empty() {
+        if without_effect.is_empty() && self.points.is_none() {
             // The facts of the file are for these options only.
             return Ok(report);
         }
@@ -215,8 +254,11 @@ impl Render {
         options.meshes.clone_from(&self.meshes);
         options.levels = self.lod.levels();
         options.snapshots = file.as_cgeo().map(|_| vec![0]);
-        let facts = budget.scene(file, &options, TARGET)?.facts();
-        keep_without_effect(&mut without_effect, &facts);
+        let scene = budget.scene(file, &options, TARGET)?;
+        keep_without_effect(&mut without_effect, &scene.facts());
+        if self.points.is_some() && !scene.are_points() {
+            without_effect.push(("points", &[]));
+        }
         report.warn_without_effect(&without_effect, self.refuses_without_effect)?;
         Ok(report)
     }
@@ -225,11 +267,17 @@ impl Render {
     /// For [`Record::read`](meshmap_outputs::Record::read).
     #[must_use]
     pub fn identity(&self) -> String {
+        // These are of one file, and come with its path.
+        let shared = Self {
+            folder: None,
+            refuses_without_effect: false,
+            ..self.clone()
+        };
         identity(
             "meshmap-render",
             "png",
             Self::REVISION,
-            &format!("{self:?}"),
+            &format!("{shared:?}"),
         )
     }
 }

@@ -2,11 +2,14 @@
 //!
 //! Light is a sum of products and square roots, which are the same on every host.
 
-use crate::camera::{FINE, Place, upright};
+use meshmap_images::Alpha;
+
+use crate::camera::{FINE, Place, View};
 use crate::color::{self, Light, Palette};
 use crate::drawing::Drawing;
 use crate::raster::edge;
 use crate::settings::Mode;
+use crate::texture::{Texel, Texture};
 use meshmap_scene::vector::{cross, dot, scaled, sub, unit};
 
 /// A light far away, and large enough that its shadows have no edges.
@@ -52,6 +55,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) points: &'a [[f32; 3]],
     /// Their normals, in the same directions.
     pub(crate) normals: &'a [[f32; 3]],
+    pub(crate) view: View,
     pub(crate) mode: Mode,
     pub(crate) palette: &'a Palette,
 }
@@ -59,49 +63,89 @@ pub(crate) struct Seen<'a> {
 /// A triangle at a place.
 pub(crate) struct Look {
     pub(crate) light: Light,
+    /// From 0 to 1.
+    pub(crate) opacity: f32,
     /// On the side of the viewer.
     pub(crate) normal: [f32; 3],
     pub(crate) nearness: f32,
 }
 
 impl Seen<'_> {
-    /// The colour between three vertices; `None` if one of them has none.
-    fn mixed(&self, corners: [usize; 3], near: [f32; 3], nearness: f32) -> Option<Light> {
+    /// The places of the corners of a triangle.
+    pub(crate) fn places_of(&self, id: u32) -> Option<[Place; 3]> {
+        let [a, b, c] = *self.scene.triangles.get(id as usize)?;
+        Some([self.place(a)?, self.place(b)?, self.place(c)?])
+    }
+
+    fn place(&self, corner: u32) -> Option<Place> {
+        self.places.get(corner as usize).copied()
+    }
+
+    /// The image of a triangle.
+    fn texture(&self, id: u32) -> Option<&Texture> {
+        let surface = self.scene.surfaces.get(id as usize)?;
+        let texture = self.scene.textures.get(usize::from(surface.texture))?;
+        Some(texture)
+    }
+
+    /// What is done with the opacity of a triangle.
+    pub(crate) fn alpha(&self, id: u32) -> Alpha {
+        self.texture(id)
+            .map_or(Alpha::Opaque, |texture| texture.alpha)
+    }
+
+    /// The colour and the opacity between three vertices; `None` if one of them has none.
+    fn mixed(&self, corners: [usize; 3], near: &Shares) -> Option<Texel> {
         let [a, b, c] = corners.map(|corner| self.scene.colors.get(corner).copied().flatten());
         let (a, b, c) = (a?, b?, c?);
-        Some(std::array::from_fn(|at| {
-            (a[at] * near[0] + b[at] * near[1] + c[at] * near[2]) / nearness
-        }))
+        let mixed = |at: usize| near.mixed([a[at], b[at], c[at]]);
+        Some([mixed(0), mixed(1), mixed(2), mixed(3)])
+    }
+
+    /// The image at a place inside a triangle, in parts of a pixel.
+    fn image(
+        &self,
+        texture: &Texture,
+        corners: [usize; 3],
+        places: [Place; 3],
+        [x, y]: [i64; 2],
+    ) -> Texel {
+        let coordinates = corners.map(|corner| {
+            let known = self.scene.coordinates.get(corner);
+            known.copied().unwrap_or_default()
+        });
+        let at = |x: i64, y: i64| {
+            let near = Shares::at(places, x, y);
+            let [a, b, c] = coordinates;
+            [
+                near.mixed([a[0], b[0], c[0]]),
+                near.mixed([a[1], b[1], c[1]]),
+            ]
+        };
+        let place = at(x, y);
+        let step = |other: [f32; 2]| [other[0] - place[0], other[1] - place[1]];
+        let pixel = 1 << FINE;
+        texture.sample(place, step(at(x + pixel, y)), step(at(x, y + pixel)))
+    }
+
+    /// The opacity of a triangle at a place inside it, in parts of a pixel.
+    pub(crate) fn opacity(&self, id: u32, x: i64, y: i64) -> Option<f32> {
+        let texture = self.texture(id)?;
+        let corners = (*self.scene.triangles.get(id as usize)?).map(|corner| corner as usize);
+        let places = self.places_of(id)?;
+        let [.., opacity] = self.image(texture, corners, places, [x, y]);
+        let near = Shares::at(places, x, y);
+        let [.., of_vertices] = self.mixed(corners, &near).unwrap_or([1.0; 4]);
+        Some(opacity * of_vertices)
     }
 
     /// A triangle at a place inside it, in parts of a pixel.
     pub(crate) fn look(&self, id: u32, x: i64, y: i64) -> Option<Look> {
-        let corners = *self.scene.triangles.get(id as usize)?;
+        let corners = (*self.scene.triangles.get(id as usize)?).map(|corner| corner as usize);
         let surface = self.scene.surfaces.get(id as usize)?;
-        let [a, b, c] = [
-            corners[0] as usize,
-            corners[1] as usize,
-            corners[2] as usize,
-        ];
-        let [pa, pb, pc] = [
-            *self.places.get(a)?,
-            *self.places.get(b)?,
-            *self.places.get(c)?,
-        ];
-        let sides = [edge(pb, pc, x, y), edge(pc, pa, x, y), edge(pa, pb, x, y)];
-        let area = sides[0] + sides[1] + sides[2];
-        let whole = area as f32;
-        let shares = [
-            sides[0] as f32 / whole,
-            sides[1] as f32 / whole,
-            sides[2] as f32 / whole,
-        ];
-        let near = [
-            pa.nearness * shares[0],
-            pb.nearness * shares[1],
-            pc.nearness * shares[2],
-        ];
-        let nearness = near[0] + near[1] + near[2];
+        let [a, b, c] = corners;
+        let places = self.places_of(id)?;
+        let near = Shares::at(places, x, y);
         let points = [
             *self.points.get(a)?,
             *self.points.get(b)?,
@@ -117,7 +161,7 @@ impl Seen<'_> {
         let corner = |index: usize| {
             let normal = normals[index];
             let has_edge = surface.is_creased && dot(normal, flat) < CREASE;
-            scaled(if has_edge { flat } else { normal }, near[index])
+            scaled(if has_edge { flat } else { normal }, near.shares[index])
         };
         let [na, nb, nc] = [corner(0), corner(1), corner(2)];
         let sum = [
@@ -137,70 +181,84 @@ impl Seen<'_> {
         } else {
             smooth
         };
-        let base = match &self.scene.heat {
-            Some(heat) => {
-                let of = |corner: usize| heat.get(corner).copied().unwrap_or(0.0);
-                let [ha, hb, hc] = [of(a), of(b), of(c)];
-                self.palette
-                    .heat((ha * near[0] + hb * near[1] + hc * near[2]) / nearness)
-            }
-            None if self.mode == Mode::Clay => self.palette.tint(0),
-            None => self
-                .mixed([a, b, c], near, nearness)
-                .unwrap_or(self.palette.tint(surface.tint)),
-        };
+        if let Some(heat) = &self.scene.heat {
+            let of = |corner: usize| heat.get(corner).copied().unwrap_or(0.0);
+            let base = self.palette.heat(near.mixed([of(a), of(b), of(c)]));
+            return Some(Look {
+                // Colours that stand in a scale are not to be darkened much.
+                light: scaled(base, 0.7 + 0.3 * normal[2]),
+                opacity: 1.0,
+                normal,
+                nearness: near.nearness,
+            });
+        }
+        let mut opacity = 1.0;
         let light = match self.mode {
-            // Colours that stand in a scale are not to be darkened much.
-            Mode::Shaded | Mode::Clay if self.scene.heat.is_some() => {
-                scaled(base, 0.7 + 0.3 * normal[2])
-            }
-            Mode::Shaded | Mode::Clay => lit(base, normal),
+            Mode::Clay | Mode::Wireframe => lit(self.palette.tint(0), normal),
             Mode::Normals => {
-                let bytes = upright(smooth).map(|number| color::byte(number * 0.5 + 0.5));
-                color::light(bytes)
+                let upright = self.view.upright(smooth);
+                color::light(upright.map(|number| color::byte(number * 0.5 + 0.5)))
             }
-            Mode::Wireframe => {
-                let line = line([pa, pb, pc], sides);
-                let (ground, ink) = (self.palette.ground, base.map(|channel| channel * 0.35));
-                std::array::from_fn(|channel| {
-                    ground[channel] + (ink[channel] - ground[channel]) * line
-                })
+            Mode::Shaded => {
+                let of_vertices = self.mixed(corners, &near);
+                let [red, green, blue, alpha] = match self.texture(id) {
+                    // As in glTF, colours of vertices multiply the image.
+                    Some(texture) => {
+                        let image = self.image(texture, corners, places, [x, y]);
+                        let factor = of_vertices.unwrap_or([1.0; 4]);
+                        std::array::from_fn(|channel| image[channel] * factor[channel])
+                    }
+                    None => of_vertices.unwrap_or_else(|| {
+                        let [red, green, blue] = self.palette.tint(surface.tint);
+                        [red, green, blue, 1.0]
+                    }),
+                };
+                if self.alpha(id) == Alpha::Blend {
+                    opacity = alpha;
+                }
+                lit([red, green, blue], normal)
             }
         };
         Some(Look {
             light,
+            opacity,
             normal,
-            nearness,
+            nearness: near.nearness,
         })
+    }
+}
+
+/// The shares of the corners of a triangle at a place on the picture, each by its nearness: what is evenly spread on the triangle is mixed
+/// with these.
+struct Shares {
+    shares: [f32; 3],
+    nearness: f32,
+}
+
+impl Shares {
+    fn at([a, b, c]: [Place; 3], x: i64, y: i64) -> Self {
+        let sides = [edge(b, c, x, y), edge(c, a, x, y), edge(a, b, x, y)];
+        let area = sides[0] + sides[1] + sides[2];
+        let whole = area as f32;
+        let shares = [
+            a.nearness * (sides[0] as f32 / whole),
+            b.nearness * (sides[1] as f32 / whole),
+            c.nearness * (sides[2] as f32 / whole),
+        ];
+        Self {
+            shares,
+            nearness: shares[0] + shares[1] + shares[2],
+        }
+    }
+
+    fn mixed(&self, [a, b, c]: [f32; 3]) -> f32 {
+        (a * self.shares[0] + b * self.shares[1] + c * self.shares[2]) / self.nearness
     }
 }
 
 /// The cosine of the angle between a triangle and a computed normal of a corner, about 45 degrees, from which on the
 /// triangle has an edge there.
 const CREASE: f32 = 0.7;
-
-/// The coverage of a line at a position with these distances from the sides of a triangle.
-fn line([a, b, c]: [Place; 3], sides: [i64; 3]) -> f32 {
-    /// Half the width of lines, in pixels.
-    const HALF: f32 = 0.55;
-    let length = |p: Place, q: Place| {
-        let [x, y] = [
-            f64::from(q.x) - f64::from(p.x),
-            f64::from(q.y) - f64::from(p.y),
-        ];
-        (x * x + y * y).sqrt()
-    };
-    let lengths = [length(b, c), length(c, a), length(a, b)];
-    let mut nearest = f32::INFINITY;
-    for (side, length) in sides.iter().zip(lengths) {
-        #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
-        let distance = (side.unsigned_abs() as f64 / length / f64::from(1 << FINE)) as f32;
-        if distance < nearest {
-            nearest = distance;
-        }
-    }
-    (HALF + 0.5 - nearest).clamp(0.0, 1.0)
-}
 
 /// The light that a surface of a colour sends to the viewer.
 fn lit(base: Light, normal: [f32; 3]) -> Light {

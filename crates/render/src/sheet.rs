@@ -9,8 +9,9 @@ use meshmap_job::{Error, Result};
 use meshmap_outputs::{Output, Place, Written};
 use png::StreamWriter;
 
+use crate::background::Background;
 use crate::camera::Frame;
-use crate::color::{GROUND, INK, TROUBLE};
+use crate::color::{INK, TROUBLE};
 use crate::label;
 use crate::picture::{self, Picture, written};
 use crate::settings::TARGET;
@@ -21,13 +22,13 @@ use crate::settings::TARGET;
 ///
 /// ```
 /// use meshmap::MeshFile;
-/// use meshmap_render::{Render, Sheet};
+/// use meshmap_render::{Background, Render, Sheet};
 ///
 /// # let folder = std::env::temp_dir().join(format!("meshmap-sheet-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// # let path = folder.join("sheet.png");
 /// let names = ["iqm/valid/skin_multi_anim.iqm", "tmf/valid/v021_unified_cube.tmf"];
-/// let mut sheet = Sheet::create(&path, names.len(), 128, 128)?;
+/// let mut sheet = Sheet::create(&path, names.len(), [128, 128], Background::default())?;
 /// for name in names {
 ///     # let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
 ///     let file = MeshFile::open(root.join(name))?;
@@ -43,6 +44,7 @@ pub struct Sheet {
     output: Shared,
     stream: StreamWriter<'static, Shared>,
     tile: Frame,
+    background: Background,
     columns: u32,
     /// Tiles that are still to come.
     left: usize,
@@ -61,7 +63,7 @@ const LINES: u32 = 2;
 const WORDS: u32 = LINES * label::LINE + GAP;
 
 impl Sheet {
-    /// Creates a sheet for this number of `tiles`, with pictures of this width and height.
+    /// Creates a sheet for this number of `tiles`, with pictures of this size in pixels, on a background.
     ///
     /// It is about as wide as it is high.
     ///
@@ -69,11 +71,21 @@ impl Sheet {
     ///
     /// Returns [`Write`](Error::Write) if the file cannot be made, [`NotHeld`](Error::NotHeld) if there are no tiles or the
     /// sheet would be too large for a picture.
-    pub fn create(path: impl AsRef<Path>, tiles: usize, width: u32, height: u32) -> Result<Self> {
-        Self::create_at(&Place::at(path)?, tiles, width, height)
+    pub fn create(
+        path: impl AsRef<Path>,
+        tiles: usize,
+        size: [u32; 2],
+        background: Background,
+    ) -> Result<Self> {
+        Self::create_at(&Place::at(path)?, tiles, size, background)
     }
 
-    pub(crate) fn create_at(place: &Place, tiles: usize, width: u32, height: u32) -> Result<Self> {
+    pub(crate) fn create_at(
+        place: &Place,
+        tiles: usize,
+        [width, height]: [u32; 2],
+        background: Background,
+    ) -> Result<Self> {
         // The square root, rounded up.
         let columns = tiles.saturating_sub(1).isqrt() + 1;
         let too_large = || {
@@ -104,17 +116,19 @@ impl Sheet {
             width: across,
             height: down,
         };
-        let mut stream = picture::header(output.clone(), frame, None)?
+        let channels = Picture::plain(row, background).channels();
+        let mut stream = picture::header(output.clone(), frame, channels, None)?
             .into_stream_writer()
             .map_err(written)?;
-        stream.write_all(Picture::plain(Frame { height: GAP, ..row }, GROUND).bytes())?;
+        stream.write_all(Picture::plain(Frame { height: GAP, ..row }, background).bytes())?;
         Ok(Self {
             output,
             stream,
             tile: Frame { width, height },
             columns: u32::try_from(columns).map_err(|_| too_large())?,
             left: tiles,
-            row: Picture::plain(row, GROUND),
+            row: Picture::plain(row, background),
+            background,
             filled: 0,
             labels: HashSet::new(),
         })
@@ -143,14 +157,14 @@ impl Sheet {
                 &words,
                 column,
                 self.tile.height + GAP / 2 + line * label::LINE,
-                INK,
+                self.background.ink(),
             );
         }
         self.filled += 1;
         self.left = left;
         if self.filled == self.columns || left == 0 {
             self.stream.write_all(self.row.bytes())?;
-            self.row = Picture::plain(self.row.frame(), GROUND);
+            self.row = Picture::plain(self.row.frame(), self.background);
             self.filled = 0;
         }
         Ok(())
@@ -179,7 +193,7 @@ impl Sheet {
     ///
     /// Returns the same errors as [`push`](Self::push).
     pub fn push_trouble(&mut self, why: &str, words: &[&str]) -> Result<()> {
-        let mut tile = Picture::plain(self.tile, TROUBLE);
+        let mut tile = Picture::plain(self.tile, Background::Color(TROUBLE));
         let lines = label::wrap(why, self.tile.width.saturating_sub(2 * GAP));
         for (line, words) in (0..).zip(lines) {
             let row = GAP + line * label::LINE;
@@ -197,7 +211,7 @@ impl Sheet {
     ///
     /// [`Write`](Error::Write) where that fails.
     pub fn finish(mut self) -> Result<Written> {
-        let empty = Picture::plain(self.tile, GROUND);
+        let empty = Picture::plain(self.tile, self.background);
         while self.left > 0 {
             self.push(&empty, &[])?;
         }
@@ -250,7 +264,13 @@ mod tests {
     #[test]
     fn labels_that_are_cut_differ() {
         let folder = tempfile::tempdir().unwrap();
-        let mut sheet = Sheet::create(folder.path().join("sheet.png"), 4, 100, 100).unwrap();
+        let mut sheet = Sheet::create(
+            folder.path().join("sheet.png"),
+            4,
+            [100, 100],
+            Background::default(),
+        )
+        .unwrap();
         let names = [
             "beginning_of_a_long_name_a_with_an_end.iqm",
             "beginning_of_a_long_name_b_with_an_end.iqm",

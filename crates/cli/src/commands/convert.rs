@@ -166,6 +166,7 @@ pub(crate) fn run(
         options: conversion.convert.identity(),
         also,
         force: args.force,
+        library: conversion.convert.library.clone(),
         reporting: Reporting {
             quiet: choice.quiet,
             json: args.json,

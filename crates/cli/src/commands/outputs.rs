@@ -14,6 +14,7 @@ use meshmap::MeshFile;
 use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
 use meshmap_catalog::json as json_text;
 use meshmap_export::{Convert, Limit, Textures, find_up_to_date, is_image};
+use meshmap_images::Library;
 use meshmap_outputs::{
     Made, Names, Origin, Output, Outputs, Place, Record, Written as WrittenFile, find_conflict,
     name_all,
@@ -72,10 +73,13 @@ impl JobResult {
             meshmap_export::Error::Write(error) if error.kind() == io::ErrorKind::StorageFull => {
                 Self::DiskFull
             }
-            error @ meshmap_export::Error::NothingToConvert {
+            error @ (meshmap_export::Error::NothingToConvert {
                 has_unusable: false,
                 ..
-            } => Self::Nothing(problem_of(error)),
+            }
+            | meshmap_export::Error::NothingToDraw {
+                has_unusable: false,
+            }) => Self::Nothing(problem_of(error)),
             error => Self::Failed(problem_of(error)),
         }
     }
@@ -215,6 +219,8 @@ pub(super) struct Plan<'a> {
     pub(super) also: Option<Vec<Origin>>,
     /// Write outputs that are up to date.
     pub(super) force: bool,
+    /// The folders and images that the run knows.
+    pub(super) library: Library,
     pub(super) reporting: Reporting,
 }
 
@@ -286,13 +292,15 @@ pub(super) fn all(
     let is_full = Arc::new(AtomicBool::new(false));
     let work = {
         let (record, is_full, force) = (Arc::clone(&record), Arc::clone(&is_full), plan.force);
+        let library = plan.library.clone();
         move |job: &Job| {
             let record = record.as_ref().as_ref();
             // Before the file is read, so that a file that changes meanwhile is not up to date.
             let fingerprint =
                 record.and_then(|record| record.fingerprint(&origin(&job.input, &how)?));
             let known = record.zip(fingerprint.as_deref()).filter(|_| !force);
-            let known = known.and_then(|(record, made)| find_up_to_date(record, &job.place, made));
+            let known = known
+                .and_then(|(record, made)| find_up_to_date(record, &job.place, made, &library));
             let result = match known {
                 Some(known) => JobResult::UpToDate(Damaged::of_record(known.report)),
                 None if is_full.load(Ordering::Relaxed) => JobResult::DiskFull,

@@ -1,6 +1,7 @@
 //! `meshmap render`: pictures of files, contact sheets, and pictures on the terminal.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,8 +30,8 @@ pub(crate) struct RenderArgs {
     /// Files, directories to search, or `-` for standard input.
     #[arg(required_unless_present_any = ["files_from", "schema"])]
     paths: Vec<PathBuf>,
-    /// The PNG to write, in a folder that exists; for directories and several files the directory, which is created [default: the
-    /// terminal].
+    /// The PNG to write, in a folder that exists; for directories and several files the directory, which is created; `-` is standard
+    /// output [default: the terminal].
     #[arg(short, long, value_name = "PATH", value_parser = inputs::output_parser())]
     output: Option<PathBuf>,
     /// Write into an existing output instead of replacing it, whatever its extension. For file managers, which hold it open.
@@ -86,6 +87,9 @@ pub(crate) fn run(
     let is_png = output
         .extension()
         .is_some_and(|ending| ending.eq_ignore_ascii_case("png"));
+    if output.as_os_str() == STANDARD_OUTPUT {
+        return to_output(&mut found, args, choice, screen, out);
+    }
     // A directory that does not exist is reported as such.
     let is_picture = is_one || render.sheet;
     if is_picture && !is_directory && !is_png && !is_thumbnail && !names_folder(output) {
@@ -135,13 +139,83 @@ pub(crate) fn run(
         options: args.render.identity(),
         also: Some(Vec::new()),
         force: args.force,
+        library: render.library.clone(),
         reporting: Reporting {
             quiet: choice.quiet,
             json: args.json,
         },
     };
-    let make = move |file: &MeshFile, job: &Job| make(file, &job.place, &render, is_thumbnail);
+    let make = move |file: &MeshFile, job: &Job| make(file, job, &render, is_thumbnail);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
+}
+
+/// The path that stands for standard output.
+const STANDARD_OUTPUT: &str = "-";
+
+/// Writes one PNG to standard output.
+fn to_output(
+    found: &mut Found,
+    args: &RenderArgs,
+    choice: &Choice,
+    screen: Screen,
+    out: &mut impl Write,
+) -> io::Result<Outcome> {
+    if args.json {
+        return usage(
+            "standard output takes the picture or the JSON objects: --json needs another output",
+        );
+    }
+    if args.thumbnail {
+        return usage("render: --thumbnail is for a file that exists");
+    }
+    let is_one = found.single && found.files.len() == 1;
+    if !is_one && !args.render.sheet {
+        return usage("standard output takes one picture: one file, or --sheet");
+    }
+    let folder = tempfile::tempdir()?;
+    let output = folder.path().join("picture.png");
+    let mut lines = Vec::new();
+    let outcome = if is_one {
+        one_to_output(found, args, choice, screen, &output, &mut lines)?
+    } else {
+        sheet(found, &output, args, choice, screen, &mut lines)?
+    };
+    let lines = String::from_utf8_lossy(&lines).replace(&text::path(&output), "(standard output)");
+    if !lines.is_empty() {
+        print_stderr(lines.trim_end());
+    }
+    if output.exists() {
+        io::copy(&mut File::open(&output)?, out)?;
+    }
+    Ok(outcome)
+}
+
+/// Draws one file, and prints what is said of it.
+fn one_to_output(
+    found: &Found,
+    args: &RenderArgs,
+    choice: &Choice,
+    screen: Screen,
+    output: &Path,
+    lines: &mut Vec<u8>,
+) -> io::Result<Outcome> {
+    let Some(input) = found.files.first() else {
+        return bad("render: no mesh file");
+    };
+    let (how, render) = together(&args.render, choice, false);
+    let job = Job {
+        input: input.clone(),
+        place: Place::at(output)?,
+    };
+    let result = outputs::one(&job, &how, |file, job| make(file, job, &render, false));
+    let outcome = Outcome::good_if(matches!(result, JobResult::Written(_)));
+    let paths = Paths {
+        input,
+        output: output.to_owned(),
+    };
+    let Printed { results, problems } = outputs::lines(&paths, result, choice.quiet, true, screen);
+    lines.extend([results, problems].concat());
+    Ok(outcome)
 }
 
 /// Draws one file on the terminal.
@@ -167,7 +241,7 @@ fn on_terminal(
     };
     let drawn = input.read(&how).and_then(|file| {
         let file = file.ok_or_else(no_mesh)?;
-        render.picture(&file).map_err(problem_of)
+        beside(&render, input).picture(&file).map_err(problem_of)
     });
     match drawn {
         Ok((picture, rendered)) => {
@@ -199,8 +273,37 @@ fn about(rendered: &Rendered) -> String {
     } else {
         text::line(&rendered.moment) + "   "
     };
-    let triangles = text::plural(rendered.triangles, "triangle");
-    format!("{width} x {height}{pictures}   {moment}{triangles}")
+    format!(
+        "{width} x {height}{pictures}   {moment}{}",
+        shapes(rendered)
+    )
+}
+
+/// The triangles, points or joints that were drawn.
+fn shapes(rendered: &Rendered) -> String {
+    let counts = [
+        (rendered.triangles, "triangle"),
+        (rendered.points, "point"),
+        (rendered.joints, "joint"),
+    ];
+    let drawn = counts.into_iter().filter(|(count, _)| *count > 0);
+    let words: Vec<String> = drawn
+        .map(|(count, what)| text::plural(count, what))
+        .collect();
+    if words.is_empty() {
+        text::plural(0, "triangle")
+    } else {
+        words.join(", ")
+    }
+}
+
+/// The settings for one file, in whose folder images are looked for.
+fn beside(render: &Render, input: &Input) -> Render {
+    let folder = input.path.parent().filter(|_| input.path.is_file());
+    Render {
+        folder: folder.map(Path::to_owned),
+        ..render.clone()
+    }
 }
 
 /// The settings for reading and drawing files, one at a time or in parallel.
@@ -220,11 +323,12 @@ fn together(render: &Render, choice: &Choice, is_one_of_many: bool) -> (Reading,
     )
 }
 
-fn make(file: &MeshFile, place: &Place, render: &Render, is_thumbnail: bool) -> JobResult {
+fn make(file: &MeshFile, job: &Job, render: &Render, is_thumbnail: bool) -> JobResult {
+    let render = &beside(render, &job.input);
     let rendered = if is_thumbnail {
-        thumbnail(file, place, render)
+        thumbnail(file, &job.place, render)
     } else {
-        render.write(file, place)
+        render.write(file, &job.place)
     };
     match rendered {
         Ok(rendered) => JobResult::Written(Box::new(Written {
@@ -232,6 +336,7 @@ fn make(file: &MeshFile, place: &Place, render: &Render, is_thumbnail: bool) -> 
             details: report::details::<Render>(&rendered.report),
             notes: report::warnings::<Render>(&rendered.report),
             facts: facts(&rendered),
+            textures: rendered.textures,
             files: rendered.file.into_iter().collect(),
             ..Written::default()
         })),
@@ -255,6 +360,8 @@ fn facts(rendered: &Rendered) -> Value {
         "size": rendered.size,
         "pictures": rendered.pictures,
         "triangles": rendered.triangles,
+        "points": rendered.points,
+        "joints": rendered.joints,
         "moment": rendered.moment,
     });
     json_text::with(facts, report::facts::<Render>(&rendered.report))
@@ -262,8 +369,8 @@ fn facts(rendered: &Rendered) -> Value {
 
 /// The content of a tile on a sheet.
 enum Tile {
-    Picture(Box<Picture>, Rendered),
-    Trouble(Problem),
+    Picture(Box<(Picture, Rendered)>),
+    Trouble(JobResult),
 }
 
 /// One picture with a tile for each file: each tile is made and released before the next.
@@ -290,7 +397,7 @@ fn sheet(
         size: Some([width, height]),
         ..render
     };
-    let mut sheet = match Sheet::create(output, files.len(), width, height) {
+    let mut sheet = match Sheet::create(output, files.len(), [width, height], render.background) {
         Ok(sheet) => sheet,
         Err(_) if files.is_empty() => {
             return bad("render: no mesh file");
@@ -302,12 +409,12 @@ fn sheet(
     let work = move |input: &Input| {
         let file = match input.read(&how) {
             Ok(Some(file)) => file,
-            Ok(None) => return Tile::Trouble(no_mesh()),
-            Err(problem) => return Tile::Trouble(problem),
+            Ok(None) => return Tile::Trouble(JobResult::Failed(no_mesh())),
+            Err(problem) => return Tile::Trouble(JobResult::Failed(problem)),
         };
-        match render.picture(&file) {
-            Ok((picture, rendered)) => Tile::Picture(Box::new(picture), rendered),
-            Err(error) => Tile::Trouble(problem_of(error)),
+        match beside(&render, input).picture(&file) {
+            Ok(drawn) => Tile::Picture(Box::new(drawn)),
+            Err(error) => Tile::Trouble(JobResult::of(error)),
         }
     };
     let mut names: HashMap<String, u32> = HashMap::new();
@@ -322,9 +429,10 @@ fn sheet(
     let (mut drawn, mut failed, mut broken) = (0_u64, 0_u64, None);
     let report = |input: &Input, tile| {
         let (pushed, done) = match tile {
-            Tile::Picture(picture, rendered) => {
+            Tile::Picture(tile) => {
+                let (picture, rendered) = *tile;
                 drawn += 1;
-                let words = text::plural(rendered.triangles, "triangle");
+                let words = shapes(&rendered);
                 let pushed = sheet.push(&picture, &[&label(input), &words]);
                 (
                     pushed,
@@ -334,12 +442,22 @@ fn sheet(
                     })),
                 )
             }
-            Tile::Trouble(why) => {
-                failed += 1;
-                (
-                    sheet.push_trouble(&why.to_string(), &[&label(input)]),
-                    JobResult::Failed(why),
-                )
+            Tile::Trouble(result) => {
+                let why = match &result {
+                    JobResult::Nothing(why) => {
+                        found.skipped.nothing += 1;
+                        why.to_string()
+                    }
+                    JobResult::Failed(why) => {
+                        failed += 1;
+                        why.to_string()
+                    }
+                    _ => {
+                        failed += 1;
+                        words::DISK_FULL.to_owned()
+                    }
+                };
+                (sheet.push_trouble(&why, &[&label(input)]), result)
             }
         };
         if let Err(error) = pushed {

@@ -139,6 +139,8 @@ pub(super) struct Material {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(super) name: String,
     pub(super) double_sided: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) alpha_mode: Option<&'static str>,
     pub(super) pbr_metallic_roughness: Surface,
 }
 

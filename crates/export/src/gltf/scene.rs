@@ -1,8 +1,10 @@
 //! The scene of a glTF file, and what its nodes and meshes have in common.
 
 use std::io::Read;
+use std::path::Path;
 
 use meshmap::Axis;
+use meshmap_images::{Alpha, Kind};
 use meshmap_job::{Result, Turn};
 use meshmap_outputs::open_regular;
 use meshmap_scene::matrix::quaternion;
@@ -16,7 +18,6 @@ use crate::images;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::settings::ROUGHNESS;
-use crate::texture::Kind;
 
 /// The root of the scene.
 pub(super) struct Rules {
@@ -108,6 +109,7 @@ pub(super) fn material(
     gltf.document.materials.push(Material {
         name: name.to_owned(),
         double_sided: true,
+        alpha_mode: image.and_then(|image| alpha_mode(image.alpha)),
         pbr_metallic_roughness: Surface {
             base_color_texture,
             metallic_factor: 0.0,
@@ -116,6 +118,26 @@ pub(super) fn material(
     });
     gltf.materials.insert(key, index);
     Ok(index)
+}
+
+/// The use of the alpha channel of an image; `None` for the default.
+fn alpha_mode(alpha: Alpha) -> Option<&'static str> {
+    match alpha {
+        Alpha::Mask => Some("MASK"),
+        Alpha::Blend => Some("BLEND"),
+        _ => None,
+    }
+}
+
+/// Writes the bytes of a file.
+fn view_of_file(gltf: &mut Gltf, path: &Path) -> Result<Index> {
+    let _scope = gltf.budget.scope();
+    let mut file = open_regular(path)?;
+    let length = file.metadata()?.len();
+    gltf.budget.charge(length, "image")?;
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    (&mut file).take(length).read_to_end(&mut bytes)?;
+    gltf.view(&bytes, Use::Other)
 }
 
 /// Adds an image and the texture of it.
@@ -134,15 +156,10 @@ fn texture(gltf: &mut Gltf, texture: &images::Texture) -> Result<TextureInfo> {
             }
         }
         None => {
-            let path = &texture.image;
-            let scope = gltf.budget.scope();
-            let mut file = open_regular(path)?;
-            let length = file.metadata()?.len();
-            gltf.budget.charge(length, "image")?;
-            let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
-            (&mut file).take(length).read_to_end(&mut bytes)?;
-            let view = gltf.view(&bytes, Use::Other)?;
-            drop(scope);
+            let view = match &texture.png {
+                Some(png) => gltf.view(png, Use::Other)?,
+                None => view_of_file(gltf, &texture.image)?,
+            };
             gltf.charge(1, OF_NODE)?;
             Image {
                 uri: None,

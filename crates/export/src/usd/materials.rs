@@ -7,6 +7,7 @@ use super::crate_file::CrateFile;
 use super::prim::{Prim, Property, Value, coordinates, primvar};
 use super::samples::{Clock, Samples};
 use super::values::{Kind, Rep};
+use meshmap_images::Alpha;
 use meshmap_job::Result;
 
 use crate::images::Texture;
@@ -23,12 +24,14 @@ const SHADER: &str = "surface";
 const TEXTURE: &str = "texture";
 const READER: &str = "coordinates";
 const RGB: &str = "outputs:rgb";
+const A: &str = "outputs:a";
 const RESULT: &str = "outputs:result";
 
 /// The name of the shader that reads the colours of vertices.
 const COLORS: &str = "colors";
 
 const DIFFUSE_COLOR: &str = "inputs:diffuseColor";
+const OPACITY: &str = "inputs:opacity";
 
 /// Begins the names of outputs of shaders.
 pub(super) const OUTPUTS: &str = "outputs:";
@@ -135,11 +138,16 @@ impl Materials {
                 Property::attribute(DIFFUSE_COLOR, "color3f").value(color)
             }
         };
-        let shader = shader(SHADER, "UsdPreviewSurface")
+        let alpha = texture.map_or(Alpha::Opaque, |texture| texture.alpha);
+        let opacity = match alpha {
+            Alpha::Opaque => {
+                Property::attribute(OPACITY, "float").field("default", Value::Float(1.0))
+            }
+            _ => Property::connected(OPACITY, "float", format!("{path}/{TEXTURE}.{A}")),
+        };
+        let mut shader = shader(SHADER, "UsdPreviewSurface")
             .with(diffuse)
-            .with(
-                Property::attribute("inputs:opacity", "float").field("default", Value::Float(1.0)),
-            )
+            .with(opacity)
             .with(
                 Property::attribute("inputs:metallic", "float").field("default", Value::Float(0.0)),
             )
@@ -148,6 +156,11 @@ impl Materials {
                     .field("default", Value::Float(ROUGHNESS)),
             )
             .with(Property::attribute(SURFACE, "token"));
+        if alpha == Alpha::Mask {
+            // As the default of glTF's alphaCutoff.
+            let threshold = Property::attribute("inputs:opacityThreshold", "float");
+            shader = shader.with(threshold.field("default", Value::Float(0.5)));
+        }
         let surface = Property::connected(SURFACE, "token", format!("{path}/{SHADER}.{SURFACE}"));
         let mut material = Prim::new("Material", own).displayed(name).with(surface);
         material.children.push(shader);
@@ -205,7 +218,8 @@ fn texture_shaders(material: &str, image: String) -> [Prim; 2] {
         ))
         .with(word("inputs:wrapS", "repeat"))
         .with(word("inputs:wrapT", "repeat"))
-        .with(Property::attribute(RGB, "float3"));
+        .with(Property::attribute(RGB, "float3"))
+        .with(Property::attribute(A, "float"));
     let varname = Property::attribute("inputs:varname", "string");
     let reader = shader(READER, "UsdPrimvarReader_float2")
         .with(varname.field("default", Value::Text(coordinates(0))))

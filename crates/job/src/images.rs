@@ -1,0 +1,100 @@
+//! The images that a file names, for conversions and pictures.
+
+use std::path::{Path, PathBuf};
+
+use meshmap::texture_paths;
+use meshmap_images::{DecodeError, Found, Library, NotFound, Places, Unusable};
+
+use crate::report::ImageProblem;
+
+/// The names of images of one file that are looked for. More cost a lot of time, and no file of an artist has them.
+pub const MOST_NAMES: usize = 1024;
+
+/// The places in which the images of a file are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Search<'a> {
+    /// What the run knows of folders and images.
+    pub library: &'a Library,
+    /// The folder of the file.
+    pub folder: Option<&'a Path>,
+    /// Further folders, which are searched at any depth.
+    pub textures: &'a [PathBuf],
+}
+
+impl Search<'_> {
+    /// Finds the image that a name means.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why there is none.
+    pub fn find(&self, name: &str) -> Result<Found, ImageProblem> {
+        let places = Places {
+            beside: self.folder,
+            below: self.textures,
+        };
+        self.library
+            .find(&texture_paths(name), &places)
+            .map_err(|error| self.problem(&error))
+    }
+
+    fn problem(&self, error: &NotFound) -> ImageProblem {
+        match error {
+            NotFound::NoFolder => ImageProblem::NotLookedFor,
+            NotFound::Unusable { problem, .. } => match problem {
+                Unusable::Outside => ImageProblem::Outside,
+                Unusable::UnknownKind => ImageProblem::UnknownKind,
+                Unusable::TooLarge => ImageProblem::TooLarge,
+                _ => ImageProblem::NotReadable,
+            },
+            _ if self.textures.is_empty() && self.folder.is_none() => ImageProblem::NotLookedFor,
+            _ if self.textures.is_empty() => ImageProblem::NotBeside,
+            _ => ImageProblem::NotFound,
+        }
+    }
+}
+
+/// The image that a name in a mesh file means, in the first of these folders that has it, as `convert` finds it beside the file: a regular
+/// file of at most 256 MiB that is a PNG, JPEG, WebP, DDS, TGA or BMP by its first bytes.
+#[must_use]
+pub fn find_texture(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    let library = Library::default();
+    folders.iter().find_map(|folder| {
+        let search = Search {
+            library: &library,
+            folder: Some(folder),
+            textures: &[],
+        };
+        search.find(name).ok().map(|found| found.path)
+    })
+}
+
+/// The reason why an image that was found cannot be decoded.
+impl From<DecodeError> for ImageProblem {
+    fn from(error: DecodeError) -> Self {
+        match error {
+            DecodeError::TooLarge { .. } => Self::OverLimit,
+            DecodeError::Read(_) | DecodeError::Changed => Self::NotReadable,
+            _ => Self::Undecodable,
+        }
+    }
+}
+
+/// The images that a name means just as well as the one that is used, in one line; `None` if there are none.
+#[must_use]
+pub fn others_of(name: &str, found: &Found) -> Option<String> {
+    if found.other_count == 0 {
+        return None;
+    }
+    let mut line = format!("{name} is {}, not ", found.path.display());
+    for (index, other) in found.others.iter().enumerate() {
+        if index > 0 {
+            line.push_str(", ");
+        }
+        line.push_str(&other.display().to_string());
+    }
+    let more = found.other_count.saturating_sub(found.others.len());
+    if more > 0 {
+        line.push_str(&format!(" and {more} more"));
+    }
+    Some(line)
+}

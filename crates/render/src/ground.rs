@@ -1,0 +1,170 @@
+//! A shadow on the ground below a scene, as of light from everywhere above.
+//!
+//! A picture from below has the height of what is above each place of the ground. Near the ground it takes most of the light; what is higher
+//! takes less, and from a wider area. Renderers of products call this a contact shadow: without it, a thing seems to float.
+
+use meshmap_job::{Budget, Result};
+
+use crate::camera::{Camera, FINE, Ground, Place};
+use crate::drawing::Drawing;
+use crate::raster::{Band, Solid, Triangles};
+
+/// The pixels of a side of the picture from below.
+const SIDE: u32 = 160;
+/// The pixels around the scene, into which the shadow fades.
+const MARGIN: f64 = 40.0;
+/// The share of the widest side of the scene up to which things above the ground take light from it.
+const HEIGHT: f64 = 0.4;
+/// The share of light that the darkest shadow takes.
+const DARKEST: f32 = 0.65;
+/// The radii of the two blurs, in pixels of the picture from below: of the contact, and of the wide shadow around it.
+const RADII: [usize; 2] = [3, 12];
+
+/// The light that the ground lacks, seen from above.
+pub(crate) struct Shadow {
+    ground: Ground,
+    /// The corner of the picture from below, and pixels for each unit.
+    corner: [f64; 2],
+    scale: f64,
+    /// The share of the light that is missing, row after row.
+    missing: Vec<f32>,
+}
+
+impl Shadow {
+    /// The shadow of a scene; `None` of one without an extent.
+    pub(crate) fn of(scene: &Drawing, camera: &Camera, budget: &Budget) -> Result<Option<Self>> {
+        let (mut least, mut greatest) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+        for point in &scene.positions {
+            let [x, _, z] = camera.above_ground(*point);
+            for (axis, number) in [x, z].into_iter().enumerate() {
+                least[axis] = least[axis].min(number);
+                greatest[axis] = greatest[axis].max(number);
+            }
+        }
+        let extent = f64::max(greatest[0] - least[0], greatest[1] - least[1]);
+        if !(extent > 0.0 && extent.is_finite()) {
+            return Ok(None);
+        }
+        let scale = (f64::from(SIDE) - 2.0 * MARGIN) / extent;
+        // The scene is in the middle of the picture.
+        let corner =
+            [0, 1].map(|axis| (least[axis] + greatest[axis]) / 2.0 - f64::from(SIDE) / 2.0 / scale);
+        let highest = extent * HEIGHT;
+        let place = |point: &[f32; 3]| {
+            let [x, y, z] = camera.above_ground(*point);
+            let fine = |number: f64| (number * scale * f64::from(1 << FINE)).round();
+            // Within the picture, and far from where numbers end.
+            #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
+            Place {
+                x: fine(x - corner[0]) as i32,
+                y: fine(z - corner[1]) as i32,
+                nearness: (1.0 - y / highest).clamp(0.0, 1.0) as f32,
+            }
+        };
+        let places: Vec<Place> = scene.positions.iter().map(place).collect();
+        let triangles = Triangles::new(&scene.triangles, &places);
+        budget.work(
+            triangles.pixels,
+            "drawing of the shadow of triangles that cover the ground many times",
+        )?;
+        let middle = 1 << (FINE - 1);
+        let samples = [[middle, middle]];
+        let band = Band::draw(&triangles, SIDE, 0..SIDE, &samples, &Solid);
+        let [contact, wide] = RADII.map(|radius| blurred(band.nearness(), radius));
+        let missing = contact
+            .iter()
+            .zip(&wide)
+            .map(|(contact, wide)| DARKEST * (0.6 * contact + 0.4 * wide))
+            .collect();
+        Ok(Some(Self {
+            ground: camera.ground(),
+            corner,
+            scale,
+            missing,
+        }))
+    }
+
+    /// The share of the light that is missing at the ground that is seen at a pixel.
+    pub(crate) fn at(&self, column: u32, row: u32) -> f32 {
+        let Some([x, z]) = self
+            .ground
+            .at(f64::from(column) + 0.5, f64::from(row) + 0.5)
+        else {
+            return 0.0;
+        };
+        let [x, y] = [(x - self.corner[0]), (z - self.corner[1])].map(|way| way * self.scale - 0.5);
+        let last = f64::from(SIDE - 1);
+        if !(x >= 0.0 && y >= 0.0 && x < last && y < last) {
+            return 0.0;
+        }
+        let (left, above) = (x as usize, y as usize);
+        let at = |column: usize, row: usize| {
+            let index = row * SIDE as usize + column;
+            self.missing.get(index).copied().unwrap_or(0.0)
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "shares of 1")]
+        let (across, down) = ((x - left as f64) as f32, (y - above as f64) as f32);
+        let mixed = |a: f32, b: f32, share: f32| a + (b - a) * share;
+        mixed(
+            mixed(at(left, above), at(left + 1, above), across),
+            mixed(at(left, above + 1), at(left + 1, above + 1), across),
+            down,
+        )
+    }
+}
+
+/// The means of the squares around each pixel, three times: nearly a Gaussian blur.
+fn blurred(pixels: &[f32], radius: usize) -> Vec<f32> {
+    let side = SIDE as usize;
+    let mut blurred = pixels.to_vec();
+    for _ in 0..3 {
+        let across = blurred_rows(&blurred, side, radius);
+        let turned = transposed(&across, side);
+        let down = blurred_rows(&turned, side, radius);
+        blurred = transposed(&down, side);
+    }
+    blurred
+}
+
+/// The mean of the pixels around each pixel of its row. Beyond the picture, there is nothing.
+fn blurred_rows(pixels: &[f32], side: usize, radius: usize) -> Vec<f32> {
+    let width = (2 * radius + 1) as f32;
+    let mut blurred = Vec::with_capacity(pixels.len());
+    for row in pixels.chunks(side) {
+        let at = |column: usize| row.get(column).copied().unwrap_or(0.0);
+        let mut sum: f32 = (0..radius).map(at).sum();
+        for column in 0..row.len() {
+            sum += at(column + radius);
+            blurred.push(sum / width);
+            if let Some(last) = column.checked_sub(radius) {
+                sum -= at(last);
+            }
+        }
+    }
+    blurred
+}
+
+fn transposed(pixels: &[f32], side: usize) -> Vec<f32> {
+    let at = |index: usize| {
+        let (row, column) = (index / side, index % side);
+        pixels.get(column * side + row).copied().unwrap_or(0.0)
+    };
+    (0..pixels.len()).map(at).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_blur_keeps_the_sum_and_spreads_it() {
+        let side = SIDE as usize;
+        let mut pixels = vec![0.0; side * side];
+        pixels[side * 80 + 80] = 1.0;
+        let blurred = blurred(&pixels, 3);
+        assert!((blurred.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+        assert!(blurred[side * 80 + 80] < 0.05);
+        assert!((blurred[side * 80 + 85] - blurred[side * 85 + 80]).abs() < 1e-6);
+        assert!(blurred[side * 80 + 95].abs() < 1e-6);
+    }
+}

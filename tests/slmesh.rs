@@ -622,6 +622,26 @@ fn hulls_are_found_by_their_addresses() {
     );
 }
 
+/// Errors of what a block contains name the file, as errors of the block do.
+#[test]
+fn errors_of_blocks_name_the_path() {
+    let path = data::valid("slmesh", "ours_hulls_a.slmesh");
+    let asset = Asset::open(&path).unwrap();
+    let convex = asset.physics_convex().unwrap().unwrap();
+    let hull = "physics_convex.hulls[99]".parse().unwrap();
+    let error = convex.hulls_at(&hull).unwrap_err();
+    assert_eq!(error.path(), Some(path.as_path()));
+    let too_few = Llsd::Map(vec![("HullList", Llsd::Binary(vec![1]))]);
+    let bytes = Writer::default()
+        .block("physics_convex", &too_few)
+        .to_bytes();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("few.slmesh");
+    fs::write(&path, bytes).unwrap();
+    let error = Asset::open(&path).unwrap().physics_convex().unwrap_err();
+    assert_eq!(error.path(), Some(path.as_path()));
+}
+
 #[test]
 fn hulls_are_meshes_with_the_triangles_of_the_caller() {
     let bytes = Writer::default().block("physics_convex", &hulls(&[4]));

@@ -321,7 +321,8 @@ impl PhysicsConvex {
             there.join(" or ")
         };
         let error = FILE.of(address.clone()).out_of_range("hull");
-        error.expected(expected).found(address)
+        let error = error.expected(expected).found(address);
+        error.in_file(self.place.path.as_ref())
     }
 
     fn decode(&self, span: Option<&Range<usize>>) -> Result<Option<Array<[f32; 3]>>> {

@@ -583,6 +583,94 @@ fn skin_and_hulls_are_as_written() {
 }
 
 #[test]
+fn hulls_are_found_by_their_addresses() {
+    let bytes = Writer::default().block("physics_convex", &hulls(&[3, 256, 1]));
+    let asset = asset(bytes.to_bytes());
+    let convex = asset.physics_convex().unwrap().unwrap();
+    let at = |address: &str| convex.hulls_at(&address.parse().unwrap());
+    let all = at("physics_convex").unwrap();
+    let addresses: Vec<String> = all.iter().map(|hull| hull.address().to_string()).collect();
+    assert_eq!(
+        addresses,
+        [
+            "physics_convex.hulls[0]",
+            "physics_convex.hulls[1]",
+            "physics_convex.hulls[2]",
+            "physics_convex.bounding_verts"
+        ]
+    );
+    let indices = all.iter().map(|hull| hull.index());
+    assert!(indices.eq([Some(0), Some(1), Some(2), None]));
+    let stored = convex.raw_hull_points().unwrap();
+    assert_eq!(*all[1].raw_points(), stored.slice(3..259).unwrap());
+    assert_eq!(*all[3].raw_points(), convex.raw_bounding_verts().unwrap());
+    assert_eq!(all[0].domain(), convex.domain());
+    assert_eq!(at("physics_convex.hulls").unwrap().len(), 3);
+    for (address, hull) in addresses.iter().zip(&all) {
+        let found = at(address).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].raw_points(), hull.raw_points());
+        assert_eq!(at(&format!("{address}[0]")).unwrap().len(), 1);
+    }
+    for absent in ["physics_convex.hulls[3]", "physics_convex.faces[0]", "skin"] {
+        let error = at(absent).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OutOfRange, "{error}");
+    }
+    assert_eq!(
+        format!("{:?}", all[1]),
+        "Hull(physics_convex.hulls[1]: 256 points)"
+    );
+}
+
+/// Errors of what a block contains name the file, as errors of the block do.
+#[test]
+fn errors_of_blocks_name_the_path() {
+    let path = data::valid("slmesh", "ours_hulls_a.slmesh");
+    let asset = Asset::open(&path).unwrap();
+    let convex = asset.physics_convex().unwrap().unwrap();
+    let hull = "physics_convex.hulls[99]".parse().unwrap();
+    let error = convex.hulls_at(&hull).unwrap_err();
+    assert_eq!(error.path(), Some(path.as_path()));
+    let too_few = Llsd::Map(vec![("HullList", Llsd::Binary(vec![1]))]);
+    let bytes = Writer::default()
+        .block("physics_convex", &too_few)
+        .to_bytes();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("few.slmesh");
+    fs::write(&path, bytes).unwrap();
+    let error = Asset::open(&path).unwrap().physics_convex().unwrap_err();
+    assert_eq!(error.path(), Some(path.as_path()));
+}
+
+#[test]
+fn hulls_are_meshes_with_the_triangles_of_the_caller() {
+    let bytes = Writer::default().block("physics_convex", &hulls(&[4]));
+    let asset = asset(bytes.to_bytes());
+    let convex = asset.physics_convex().unwrap().unwrap();
+    let hull = &convex.hulls_at(&"physics_convex".parse().unwrap()).unwrap()[0];
+    let view = hull.view(vec![[0, 1, 2], [3, 1, 0]]).unwrap();
+    assert_eq!(view.address().to_string(), "physics_convex.hulls[0]");
+    assert_eq!(view.role(), Role::Physics);
+    assert!(view.indices().triangles().eq([[0, 1, 2], [3, 1, 0]]));
+    assert_eq!(view.vertex_count(), 4);
+    let positions = view.attribute(&Semantic::Position).unwrap().unwrap();
+    assert_eq!(positions.as_bytes(), hull.raw_points().as_bytes());
+    assert_eq!(
+        positions.to_f32::<3>(),
+        convex.hull_points().unwrap().unwrap().to_vec()
+    );
+    assert_eq!(view.attributes().len(), 1);
+    assert_eq!(view.material_ids(), None);
+    assert!(hull.view(Vec::new()).unwrap().is_point_cloud());
+    let error = hull.view(vec![[0, 1, 2], [0, 4, 1]]).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange);
+    assert_eq!(
+        error.to_string(),
+        "slmesh: corner of physics_convex.hulls[0] is 4, expected less than 4"
+    );
+}
+
+#[test]
 fn first_of_equal_keys_counts_everywhere() {
     let mut first = sheet(3, 0);
     if let (Llsd::Map(fields), Llsd::Map(others)) = (&mut first, sheet(2, 0)) {

@@ -240,11 +240,12 @@ impl Source {
 
     /// Adds the format and the path of the file to an error, unless it has them.
     pub(crate) fn locate(&self, error: Error) -> Error {
-        let path = match &self.file {
-            Some(file) => file.path.as_ref(),
-            None => None,
-        };
-        error.format_is(self.format).in_file(path)
+        error.format_is(self.format).in_file(self.path())
+    }
+
+    /// The path that errors name, if it is known.
+    pub(crate) fn path(&self) -> Option<&Arc<Path>> {
+        self.file.as_ref()?.path.as_ref()
     }
 
     /// The length in bytes, if it is known. The length of files and memory is always known.

@@ -678,8 +678,8 @@ typedef struct mm_scene mm_scene;
 /** The parts of a file that a scene has. MM_INIT makes the defaults; an option for another format has no effect. */
 typedef struct mm_scene_options {
     size_t size; /**< sizeof(mm_scene_options), set by the caller. */
-    /** The address of a mesh, or of a part that contains meshes, such as `high_lod`, each of which is a shape; NULL for
-     *  all that viewers draw. */
+    /** The address of a mesh, or of a part that contains meshes, such as `high_lod` or `physics_convex`, each of which
+     *  is a shape; NULL for all that viewers draw. */
     const char *mesh;
     /** An IQM file whose animations are added to the ones of an IQM file; MM_ERROR_FORMAT for a file of another format.
      *  NULL for none. */

@@ -75,7 +75,8 @@ const V_ORIGINS: [(u32, VOrigin); 2] = [
 pub struct mm_scene_options {
     /// sizeof(mm_scene_options), set by the caller.
     pub size: usize,
-    /// The address of a mesh, or of a part that contains meshes, such as `high_lod`, each of which is a shape; NULL for all that viewers draw.
+    /// The address of a mesh, or of a part that contains meshes, such as `high_lod` or `physics_convex`, each of which is a shape; NULL for all
+    /// that viewers draw.
     pub mesh: *const c_char,
     /// An IQM file whose animations are added to the ones of an IQM file; MM_ERROR_FORMAT for a file of another format. NULL for none.
     pub animations: *const mm_file,

@@ -353,6 +353,23 @@ fn options_change_what_is_meant() {
     ok!(mm_scene_get_shape(scene, 0, &raw mut shape));
     assert!(text(shape.address).starts_with("low_lod"));
     assert_eq!(mm_scene_free(scene), MM_OK);
+
+    // The points of this hull have no triangles in the file.
+    let address = CString::new("physics_convex.bounding_verts").unwrap();
+    options.mesh = address.as_ptr();
+    let scene = new_scene(file, Some(&options));
+    assert_eq!(info(scene).shape_count, 1);
+    ok!(mm_scene_get_shape(scene, 0, &raw mut shape));
+    assert_eq!(text(shape.name), "bounding_hull");
+    assert_eq!((shape.level, shape.object), (-1, -1));
+    assert_eq!(mm_scene_free(scene), MM_OK);
+    let address = CString::new("physics_convex.hulls[0]").unwrap();
+    options.mesh = address.as_ptr();
+    let mut scene = std::ptr::null_mut();
+    assert_eq!(
+        status!(mm_scene_new(file, &raw const options, &raw mut scene)),
+        MM_ERROR_OUT_OF_RANGE
+    );
     assert_eq!(mm_close(file), MM_OK);
 }
 

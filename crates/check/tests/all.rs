@@ -54,6 +54,15 @@ fn conversions(target: Target, file: &MeshFile) -> Vec<Convert> {
         }
         all.push(Convert { meshes, ..usual() });
     }
+    if has_hulls(file) && target != Target::Pc2 {
+        let addresses = ["physics_convex", "physics_convex.bounding_verts"];
+        let meshes = addresses.map(|address| address.parse().unwrap()).to_vec();
+        all.push(Convert {
+            meshes,
+            quantized: is_gltf,
+            ..usual()
+        });
+    }
     if file
         .as_iqm()
         .is_some_and(|model| !model.frames().is_empty())
@@ -64,6 +73,17 @@ fn conversions(target: Target, file: &MeshFile) -> Vec<Convert> {
         });
     }
     all
+}
+
+/// `true` for a Second Life mesh with a hull around everything.
+fn has_hulls(file: &MeshFile) -> bool {
+    let Some(asset) = file.as_slmesh() else {
+        return false;
+    };
+    match asset.physics_convex() {
+        Ok(Some(convex)) => convex.raw_bounding_verts().is_some(),
+        _ => false,
+    }
 }
 
 test_files!(written_files_compare_equal);

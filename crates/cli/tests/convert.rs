@@ -950,6 +950,62 @@ fn meshes_are_named_by_their_parts() {
     assert_eq!(done.status.code(), Some(1));
 }
 
+#[test]
+fn hulls_are_written_if_they_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("hulls.llmesh");
+    let sheet = fixtures::slmesh::sheet(3, 0);
+    let asset = fixtures::slmesh::Writer::default()
+        .block("high_lod", &fixtures::slmesh::Llsd::Array(vec![sheet]))
+        .block(
+            "physics_convex",
+            &fixtures::slmesh::cubes(&[[0, 9], [9, 20]]),
+        );
+    fs::write(&input, asset.to_bytes()).unwrap();
+    let written = |name: &str, address: &str, report: &str| {
+        let output = folder.path().join(name);
+        let mut arguments = vec!["-o", output.to_str().unwrap()];
+        if !address.is_empty() {
+            arguments.extend(["--mesh", address]);
+        }
+        let done = convert(&arguments, &[&input]);
+        let shown = text(&done.stdout);
+        assert_eq!(done.status.code(), Some(0), "{shown}{}", text(&done.stderr));
+        assert!(shown.contains(report), "{shown}");
+        assert_eq!(
+            shown.contains("convex hulls"),
+            report.contains("convex hulls"),
+            "{shown}"
+        );
+        fs::read(output).unwrap()
+    };
+    written("all.glb", "", "left out: convex hulls for physics (3)");
+    written(
+        "face.glb",
+        "high_lod",
+        "left out: convex hulls for physics (3)",
+    );
+    let one = "left out: convex hulls for physics (2)";
+    let hull = written("hull.glb", "physics_convex.hulls[1]", one);
+    let names = String::from_utf8_lossy(&hull);
+    assert!(names.contains("\"hull_1\"") && !names.contains("face_0"));
+    for target in Target::ALL {
+        if target != Target::Pc2 {
+            let name = format!("hulls.{}", target.name());
+            written(&name, "physics_convex", "36 triangles, 24 vertices");
+        }
+    }
+    let done = convert(
+        &["-o", "x.ply", "--mesh", "physics_convex.hulls[2]"],
+        &[&input],
+    );
+    assert_eq!(done.status.code(), Some(1));
+    let error = text(&done.stderr);
+    let there =
+        "expected physics_convex.hulls[i] with i from 0 to 1 or physics_convex.bounding_verts";
+    assert!(error.contains(there), "{error}");
+}
+
 /// To find the ends of its sections, a snapshot is inflated in this dialect, and the table names it thousands of times.
 #[test]
 fn a_conversion_that_ends_with_the_work_of_a_job_lists_one_reason() {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use meshmap_testing::data;
+use meshmap_testing::fixtures::slmesh::{self, Llsd, Writer};
 
 use child::{meshmap_with as meshmap, text};
 
@@ -68,6 +69,40 @@ fn one_file_is_drawn_where_it_is_said() {
             .starts_with("DONE: 1 file written"),
         "{shown}"
     );
+}
+
+/// The file has more hulls than the specification allows, and they are drawn.
+#[test]
+fn hulls_are_drawn_if_they_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("hulls.llmesh");
+    let out = folder.path().join("hulls.png");
+    let asset = Writer::default()
+        .block("high_lod", &Llsd::Array(vec![slmesh::sheet(3, 0)]))
+        .block("physics_convex", &slmesh::cubes(&[[9, 40_000]; 300]));
+    fs::write(&input, asset.to_bytes()).unwrap();
+    for (address, triangles) in [
+        ("physics_convex", "3,612 triangles"),
+        ("physics_convex.hulls", "3,600 triangles"),
+        ("physics_convex.hulls[299]", "12 triangles"),
+        ("physics_convex.bounding_verts", "12 triangles"),
+        ("high_lod", "8 triangles"),
+    ] {
+        let done = meshmap(&[
+            "render",
+            name(&input),
+            "--size",
+            "64x64",
+            "--mesh",
+            address,
+            "-o",
+            name(&out),
+        ]);
+        let shown = text(&done.stdout);
+        assert_eq!(done.status.code(), Some(0), "{shown}{}", text(&done.stderr));
+        assert!(is_png(&out));
+        assert!(shown.contains(triangles), "{shown}");
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn axis_of(name: &str) -> PyResult<Axis> {
 ///
 /// Args:
 ///     source: A file, or what `open` takes.
-///     meshes: Addresses of the meshes, or of parts that contain meshes, such as `high_lod`; by default what viewers show.
+///     meshes: Addresses of meshes, or of parts that contain some, as `high_lod` or `physics_convex`; by default what viewers show.
 ///     lod: The level of detail of a Second Life asset: `finest`, `all`, `high`, `medium`, `low` or `lowest`.
 ///     snapshots: Snapshots of a CGeo file, by their numbers; by default all.
 ///     frame: The frame of an IQM file in which vertices stand, counted over all animations. By default they are in the bind pose.

@@ -92,6 +92,23 @@ def test_levels_and_meshes_are_chosen() -> None:
         meshmap.scene(path, meshes=["meshes[77]"])
 
 
+def test_hulls_are_chosen_by_their_addresses() -> None:
+    path = one("slmesh/valid/ours_hulls_a.slmesh")
+    file = meshmap.open(path)
+    assert isinstance(file, meshmap.SlMeshFile) and file.physics_convex is not None
+    scene = meshmap.scene(file, meshes=["physics_convex.hulls"])
+    hulls = file.physics_convex.hulls
+    assert len(scene.shapes) == len(hulls)
+    for number, (shape, points) in enumerate(zip(scene.shapes, hulls, strict=True)):
+        assert (shape.address, shape.name) == (f"physics_convex.hulls[{number}]", f"hull_{number}")
+        assert shape.material is None and shape.object is None
+        arrays = shape.arrays()
+        np.testing.assert_array_equal(arrays.positions, points)
+        assert arrays.normals is None and not arrays.texcoords
+    with pytest.raises(meshmap.Error, match=r"physics_convex\.bounding_verts"):
+        meshmap.scene(file, meshes=[f"physics_convex.hulls[{len(hulls)}]"])
+
+
 def test_arrays_have_one_index_or_the_corners_of_the_file() -> None:
     separate = 0
     for path, _ in valid_files(large=False):

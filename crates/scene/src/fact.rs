@@ -88,9 +88,9 @@ pub enum FactKind {
     Events,
     /// Boxes around the frames of animations.
     FrameBounds,
-    /// Convex hulls for physics.
+    /// Convex hulls for physics that are not drawn.
     Hulls,
-    /// Meshes for physics.
+    /// Meshes for physics that are not drawn.
     PhysicsMeshes,
     /// The meaning of a length of 1.
     Unit,

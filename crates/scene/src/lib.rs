@@ -52,6 +52,7 @@
 //     error: errors
 //     fact: what somebody could miss
 //     options unit remark: the parts that are asked for; the meaning of a length; what could not be used
+//     convex_hull: triangles around points
 //     hierarchy pose: frames relative to other parents; vertices moved by joints
 //     skeleton clip: joints at rest; animations of joints
 //     material tint stream: surfaces, and colours for them; the numbers of a shape, and their indices
@@ -71,6 +72,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod clip;
+mod convex_hull;
 mod draw;
 mod error;
 mod fact;

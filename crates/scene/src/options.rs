@@ -8,7 +8,9 @@ use meshmap::{Address, Axis, Role};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct SceneOptions {
-    /// The addresses of meshes, or of parts that contain meshes, such as `high_lod`; without any, what is drawn by default.
+    /// The addresses of meshes, or of parts that contain meshes, such as `high_lod`; without any, what is drawn by default. Hulls of Second Life
+    /// meshes have addresses as [`PhysicsConvex::hulls_at`](meshmap::slmesh::PhysicsConvex::hulls_at) takes them; builds with
+    /// `--cfg meshmap_small` have no shapes for hulls.
     pub meshes: Vec<Address>,
     /// The levels of detail of a Second Life mesh.
     pub levels: Levels,

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
+use meshmap::slmesh::PhysicsConvex;
 use meshmap::{
     Axis, Charge, Conventions, Format, MeshFile, MeshView, Meter, Role, Semantic, VOrigin, Winding,
 };
@@ -204,8 +205,20 @@ impl Scene {
                 self.add_mesh(file.mesh(&listed.address), options)?;
             }
         }
+        let convex = self.read_hulls(file, options);
         for address in &options.meshes {
-            select::add_views_at(file, address, |view| self.add_mesh(view, options))?;
+            match &convex {
+                Ok(Some(convex)) if slmesh::is_of_hulls(address) => {
+                    for hull in convex.hulls_at(address)? {
+                        let view = slmesh::hull_view(&hull, &self.meter);
+                        self.add_mesh(view, options)?;
+                    }
+                }
+                Err(error) if slmesh::is_of_hulls(address) => {
+                    self.add_mesh(Err(error.clone()), options)?;
+                }
+                _ => select::add_views_at(file, address, |view| self.add_mesh(view, options))?,
+            }
         }
         if file.as_slmesh().is_some() {
             slmesh::name_faces(&mut self.shapes, options.meshes.is_empty());
@@ -224,6 +237,26 @@ impl Scene {
             self.are_points = !self.shapes.is_empty();
         }
         Ok(())
+    }
+
+    /// The hulls of a Second Life mesh, if some of them are asked for.
+    fn read_hulls(
+        &mut self,
+        file: &MeshFile,
+        options: &SceneOptions,
+    ) -> meshmap::Result<Option<PhysicsConvex>> {
+        let Some(asset) = file.as_slmesh() else {
+            return Ok(None);
+        };
+        if !options.meshes.iter().any(slmesh::is_of_hulls) {
+            return Ok(None);
+        }
+        let convex = asset.physics_convex()?;
+        if let Some(convex) = &convex {
+            let bytes = slmesh::bytes_of_hulls(convex);
+            self.charge.grow(bytes, "points of hulls")?;
+        }
+        Ok(convex)
     }
 
     /// Adds a mesh, unless it has no positions, which is a remark, or cannot be read.
@@ -459,7 +492,9 @@ impl Scene {
                     rig.add_facts_of_others(only, &mut facts);
                 }
             }
-            MeshFile::SlMesh(asset) => slmesh::add_facts(asset, self.levels, &mut facts),
+            MeshFile::SlMesh(asset) => {
+                slmesh::add_facts(asset, self.levels, &self.shapes, &mut facts);
+            }
             MeshFile::OpenCtm(bodies) => openctm::add_facts(bodies, &mut facts),
             MeshFile::Tmf(document) => tmf::add_facts(document, &mut facts),
             _ => {}

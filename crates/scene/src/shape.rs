@@ -13,7 +13,7 @@ use crate::material::{Material, is_image};
 use crate::snapshots::Snapshots;
 use crate::stream::{Buffer, Parts};
 
-/// Something that is drawn: a mesh, a face of a level of detail, or one object through time.
+/// Something that is drawn: a mesh, a face of a level of detail, a hull, or one object through time.
 ///
 /// It has one form for all formats: see [`Buffer`]. A shape that stands still has one key; an object through time has a key for each
 /// snapshot.
@@ -23,16 +23,16 @@ pub struct Shape {
     face: Option<Face>,
 }
 
-/// A face of an object, which may be one of its levels of detail.
+/// A face of an object, which may be one of its levels of detail, or a hull.
 #[derive(Clone)]
 pub(crate) struct Face {
-    /// The number of the object.
-    pub(crate) object: usize,
+    /// The number of the object; `None` for a hull.
+    pub(crate) object: Option<usize>,
     /// `true` for a level of detail that is not drawn with the finest one.
     pub(crate) is_coarser: bool,
     pub(crate) name: String,
-    /// The name of the material.
-    pub(crate) material: String,
+    /// The name of the material; `None` for a hull.
+    pub(crate) material: Option<String>,
 }
 
 #[derive(Clone)]
@@ -70,7 +70,8 @@ impl Shape {
         self.face = Some(face);
     }
 
-    /// The name; empty if the file stores none. Faces of Second Life meshes have the names `face_0`, `face_0_lod1` and so on.
+    /// The name; empty if the file stores none. Faces of Second Life meshes have the names `face_0`, `face_0_lod1` and so on, and their hulls
+    /// `hull_0` and so on, and `bounding_hull`.
     #[must_use]
     pub fn name(&self) -> &str {
         match (&self.face, &self.geometry) {
@@ -101,7 +102,7 @@ impl Shape {
     /// The number of the object that the shape is a level of detail of.
     #[must_use]
     pub fn object(&self) -> Option<usize> {
-        self.face.as_ref().map(|face| face.object)
+        self.face.as_ref().and_then(|face| face.object)
     }
 
     /// `true` for a level of detail that is drawn in place of a finer one of the scene, and not with it.
@@ -115,7 +116,7 @@ impl Shape {
     pub fn material(&self) -> Option<Material<'_>> {
         let image = self.mesh().and_then(MeshView::texture);
         let name = match &self.face {
-            Some(face) => &face.material,
+            Some(face) => face.material.as_deref()?,
             None => image?,
         };
         Some(Material { name, image })

@@ -1,10 +1,11 @@
-//! Second Life meshes: faces, their levels of detail, the bind shape, and joints.
+//! Second Life meshes: faces, their levels of detail, hulls, the bind shape, and joints.
 
 use std::collections::HashSet;
 
-use meshmap::slmesh::{Asset, BindShape, Lod, Skin};
-use meshmap::{ErrorKind, Role, Segment, Text};
+use meshmap::slmesh::{Asset, BindShape, Hull, Lod, PhysicsConvex, Skin};
+use meshmap::{Address, ErrorKind, MeshView, Meter, Role, Segment, Text};
 
+use crate::convex_hull;
 use crate::error::Result;
 use crate::fact::{FactKind, Facts, beginning_of_text};
 use crate::options::Levels;
@@ -37,9 +38,53 @@ fn stored_levels(asset: &Asset) -> Vec<(u32, Lod)> {
     levels
 }
 
+/// The block of the hulls, as addresses and headers name it.
+const HULLS: &str = "physics_convex";
+
+/// `true` for an address in the block of the hulls.
+///
+/// Modules for the web have no code for hulls, which callers cannot name there: it would be 7 kB of 300 kB with gzip.
+pub(crate) fn is_of_hulls(address: &Address) -> bool {
+    !cfg!(meshmap_small)
+        && matches!(address.segments(), [Segment::Field(block), ..] if block == HULLS)
+}
+
+/// The bytes of the points of hulls, which stay in memory with their shapes.
+pub(crate) fn bytes_of_hulls(convex: &PhysicsConvex) -> u64 {
+    let mut bytes = convex.hull_sizes().map_or(0, |sizes| sizes.len());
+    for points in [convex.raw_hull_points(), convex.raw_bounding_verts()] {
+        bytes += points.map_or(0, |points| points.as_bytes().len());
+    }
+    bytes as u64
+}
+
+/// A hull, as the triangles of the convex hull of its points: the file stores only the points. All points are vertices, whether a triangle has them
+/// or not.
+pub(crate) fn hull_view(hull: &Hull, meter: &Meter<'_>) -> meshmap::Result<MeshView> {
+    let mut triangles = convex_hull::triangles(hull.raw_points(), meter)?;
+    if is_mirrored(hull) {
+        for [_, second, third] in &mut triangles {
+            std::mem::swap(second, third);
+        }
+    }
+    hull.view(triangles)
+}
+
+/// `true` if an odd number of axes run from the greater end of the domain to the lesser one.
+fn is_mirrored(hull: &Hull) -> bool {
+    let domain = hull.domain();
+    let ends = domain.min.iter().zip(domain.max);
+    ends.filter(|(min, max)| max < min).count() % 2 == 1
+}
+
 /// Counts what an asset has besides shapes that somebody could miss. `wanted` are the levels of detail that are asked for; with `None`,
-/// the meshes of some addresses are.
-pub(crate) fn add_facts(asset: &Asset, wanted: Option<Levels>, facts: &mut Facts) {
+/// the meshes of some addresses are, which `shapes` has.
+pub(crate) fn add_facts(
+    asset: &Asset,
+    wanted: Option<Levels>,
+    shapes: &[Shape],
+    facts: &mut Facts,
+) {
     let drawn = wanted.map(|wanted| levels(asset, wanted));
     for (level, lod) in stored_levels(asset) {
         let is_drawn = drawn.is_some_and(|drawn| drawn.contains(Role::Lod(level)));
@@ -50,7 +95,7 @@ pub(crate) fn add_facts(asset: &Asset, wanted: Option<Levels>, facts: &mut Facts
         };
         facts.add(kind, || lod.name().to_owned());
     }
-    add_facts_of_header(asset, facts);
+    add_facts_of_header(asset, shapes, facts);
     let Ok(Some(skin)) = asset.skin() else {
         return;
     };
@@ -77,21 +122,45 @@ fn is_known(name: &Text) -> bool {
     name.as_bytes() == b"skin" || Lod::ALL.iter().any(is_level)
 }
 
+/// The number of the hulls of an asset that no shape is.
+fn other_hulls(asset: &Asset, shapes: &[Shape]) -> usize {
+    let mut drawn = HashSet::new();
+    for shape in shapes {
+        let address = shape.address();
+        if is_of_hulls(&address) {
+            drawn.insert(address);
+        }
+    }
+    let mut hulls = 0;
+    if let Ok(Some(convex)) = asset.physics_convex() {
+        hulls += convex.hull_sizes().map_or(0, |sizes| sizes.len());
+        hulls += usize::from(convex.raw_bounding_verts().is_some());
+    }
+    // A block that cannot be read counts as one.
+    hulls.max(1).saturating_sub(drawn.len())
+}
+
+/// `true` if a shape is a part of the block of this name.
+fn has_shape_of(name: &Text, shapes: &[Shape]) -> bool {
+    shapes.iter().any(|shape| {
+        let address = shape.address();
+        matches!(address.segments(), [Segment::Field(block), ..] if block.as_bytes() == name.as_bytes())
+    })
+}
+
 /// Counts what the header of an asset lists besides levels of detail.
-fn add_facts_of_header(asset: &Asset, facts: &mut Facts) {
+fn add_facts_of_header(asset: &Asset, shapes: &[Shape], facts: &mut Facts) {
     for entry in asset.entries() {
         let name = entry.name();
         if !matches!(entry.range(), Ok(Some(_))) {
             continue;
         }
-        if name.as_bytes() == b"physics_convex" {
-            let hulls = match asset.physics_convex() {
-                Ok(Some(convex)) => convex.hull_sizes().map_or(0, |sizes| sizes.len()),
-                _ => 0,
-            };
-            // One hull around everything has no sizes.
-            facts.count(FactKind::Hulls, hulls.max(1));
+        if name.as_bytes() == HULLS.as_bytes() {
+            facts.count(FactKind::Hulls, other_hulls(asset, shapes));
         } else if name.as_bytes().starts_with(b"physics") {
+            if has_shape_of(name, shapes) {
+                continue;
+            }
             facts.add(FactKind::PhysicsMeshes, || beginning_of_text(name));
         } else if !is_known(name) {
             facts.add(FactKind::Extensions, || beginning_of_text(name));
@@ -104,7 +173,7 @@ fn add_facts_of_header(asset: &Asset, facts: &mut Facts) {
     }
 }
 
-/// Names faces by their numbers, as their materials are.
+/// Names faces by their numbers, as their materials are, and hulls.
 ///
 /// If whole levels of detail are asked for, all but the finest that has triangles are coarser: what they have is not drawn with it, also if the
 /// finest one lacks a face. If meshes are named one by one, a mesh is coarser if a mesh before it is a level of the same face.
@@ -116,6 +185,15 @@ pub(crate) fn name_faces(shapes: &mut [Shape], are_levels: bool) {
     let finest = shapes.iter().filter_map(level_of).min();
     let mut finer = HashSet::new();
     for shape in shapes {
+        if is_of_hulls(&shape.address()) {
+            shape.set_face(Face {
+                object: None,
+                is_coarser: false,
+                name: name_of_hull(shape),
+                material: None,
+            });
+            continue;
+        }
         let object = match shape.address().segments() {
             [.., Segment::Index(number)] => usize::try_from(*number).unwrap_or_default(),
             _ => 0,
@@ -131,11 +209,18 @@ pub(crate) fn name_faces(shapes: &mut [Shape], are_levels: bool) {
             _ => material.clone(),
         };
         shape.set_face(Face {
-            object,
+            object: Some(object),
             is_coarser,
             name,
-            material,
+            material: Some(material),
         });
+    }
+}
+
+fn name_of_hull(shape: &Shape) -> String {
+    match shape.address().segments() {
+        [.., Segment::Index(index)] => format!("hull_{index}"),
+        _ => "bounding_hull".to_owned(),
     }
 }
 

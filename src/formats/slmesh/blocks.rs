@@ -79,7 +79,7 @@ impl Asset {
             .inflate_into(&bytes, self.options(), &meter, content, scratch)
             .map_err(|error| self.source().locate(FILE.locate(error)))?;
         let content = content.get(..length).unwrap_or_default();
-        let place = BlockPlace::new(block, &self.options().limits);
+        let place = BlockPlace::new(block, self.source(), &self.options().limits);
         let mut faces = Faces::new(content, &place)?;
         let mut index = 0_usize;
         while let Some(face) = faces.next()? {
@@ -232,7 +232,7 @@ impl Asset {
             .decode_stored(bytes, self.options(), meter, scratch)
             .map_err(|error| self.source().locate(FILE.locate(error)))?;
         Ok(InflatedBlock {
-            place: BlockPlace::new(block, &self.options().limits),
+            place: BlockPlace::new(block, self.source(), &self.options().limits),
             content,
         })
     }

@@ -101,7 +101,7 @@ impl Asset {
         };
         Ok(Some(InflatedBlock {
             content: content.map_err(|error| FILE.locate(error))?,
-            place: BlockPlace::new(block, &self.options().limits),
+            place: BlockPlace::new(block, self.source(), &self.options().limits),
         }))
     }
 }

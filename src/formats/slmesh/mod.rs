@@ -70,7 +70,7 @@ pub use face_layout::Domain;
 pub use keys::Lod;
 pub use layout::Entry;
 pub use mesh::Mesh;
-pub use physics::PhysicsConvex;
+pub use physics::{Hull, PhysicsConvex};
 pub use skin::Skin;
 pub use weights::{WeightArrays, WeightScale, Weights};
 

@@ -1,12 +1,15 @@
 //! The origin of an inflated block.
 
 use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::fields::Value;
 use super::llsd::{Event, Reader};
 use super::rules::FILE;
+use crate::bytes::Source;
 use crate::codec::Codec;
 use crate::decode::Block;
 use crate::limits::{Limits, Meter};
@@ -29,15 +32,18 @@ pub(crate) struct BlockPlace {
     pub(crate) address: Address,
     pub(crate) codec: Codec,
     pub(crate) limits: Limits,
+    /// The path of the file, if it is known.
+    pub(crate) path: Option<Arc<Path>>,
 }
 
 impl BlockPlace {
-    pub(crate) fn new(block: Block, limits: &Limits) -> Self {
+    pub(crate) fn new(block: Block, source: &Source, limits: &Limits) -> Self {
         Self {
             range: block.range,
             address: block.address,
             codec: block.codec,
             limits: *limits,
+            path: source.path().cloned(),
         }
     }
 
@@ -77,7 +83,8 @@ impl BlockPlace {
         } else {
             error
         };
-        FILE.locate(error.at(self.range.clone()).of(address))
+        let error = FILE.locate(error.at(self.range.clone()).of(address));
+        error.in_file(self.path.as_ref())
     }
 
     /// Returns all of the content as one value; `Ok(None)` if the value is undefined.

@@ -8,15 +8,16 @@ use super::face::Face;
 use super::face_layout::Domain;
 use super::keys::{Lod, MeshKey};
 use super::mesh::Mesh;
+use super::physics::Hull;
 use super::rules::FILE;
 use crate::bytes::{Array, Scalar, Text};
 use crate::decode::{Context, Scratch, Slot, lasting};
 use crate::limits::{Limits, Meter};
 use crate::mesh::{
-    Attribute, AttributeInfo, Bounds, Dequant, Entries, Indices, LoadAttribute, MeshCounts,
-    MeshEntry, MeshView, Role, Semantic, VertexFormat,
+    Attribute, AttributeInfo, Bounds, Dequant, Entries, Indices, LoadAttribute, Loaded, MeshCounts,
+    MeshEntry, MeshView, Role, Semantic, VertexFormat, scan,
 };
-use crate::num::as_u64;
+use crate::num::{as_u64, as_usize, less_than};
 use crate::report::{Address, Error, ErrorKind, Result, Segment};
 
 /// Three normalized integers.
@@ -177,6 +178,46 @@ impl Face {
             arrays,
         );
         Ok(view.with_material_id(u32::try_from(self.index()).unwrap_or(u32::MAX)))
+    }
+}
+
+impl Hull {
+    /// The points of the hull as a renderer sees them, with triangles of which each corner is the index of a point.
+    ///
+    /// The file stores no triangles of hulls. `meshmap-scene` computes the faces of the convex hull.
+    ///
+    /// Positions are the stored integers, with their [dequantization](Attribute::dequant).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`OutOfRange`](crate::ErrorKind::OutOfRange) for a corner that is not less than the number of points.
+    pub fn view(&self, triangles: Vec<[u32; 3]>) -> Result<MeshView> {
+        let points = self.raw_points();
+        let corners = Array::from_vec(triangles).flatten();
+        if let Some(wrong) = scan::out_of_range(corners.iter(), points.len()) {
+            let error = FILE.of(self.address()).out_of_range("corner");
+            let error = error.expected(less_than(points.len()));
+            return Err(match corners.iter().nth(as_usize(wrong.first)) {
+                Some(corner) => error.found(corner),
+                None => error,
+            });
+        }
+        let bytes = points.clone().into_bytes();
+        let positions = Attribute::new(Semantic::Position, UNORM16X3, bytes);
+        let positions = positions.with_dequant(dequant(self.domain()));
+        let loaded = Loaded {
+            limits: self.place.limits,
+            attributes: vec![Ok(positions.clone())],
+        };
+        Ok(MeshView::new(
+            FILE,
+            self.address(),
+            Role::Physics,
+            points.len(),
+            Indices::new(corners, 0),
+            vec![positions.info()],
+            loaded,
+        ))
     }
 }
 

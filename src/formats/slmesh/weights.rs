@@ -312,6 +312,7 @@ mod tests {
             codec: crate::codec::Codec::Stored,
             address,
             limits: Limits::default(),
+            path: None,
         };
         Weights::new(Bytes::from_static(bytes), vertices, Arc::new(place), 0)
     }

@@ -84,6 +84,7 @@ by_debug!(
     meshmap::openctm::Mesh,
     meshmap::slmesh::Asset,
     meshmap::slmesh::CacheEntry,
+    meshmap::slmesh::Hull,
     meshmap::slmesh::Lod,
     meshmap::slmesh::PhysicsConvex,
     meshmap::slmesh::Skin,

@@ -1,6 +1,6 @@
 use meshmap::slmesh::llsd::Reader;
 use meshmap::slmesh::{Asset, CacheEntry, Face, Lod, Mesh, MeshBuffer, UploadCache, WeightScale};
-use meshmap::{Options, Result, Scratch, Source};
+use meshmap::{Address, Options, Result, Scratch, Source};
 
 use super::caller::{Caller, few};
 use super::look::Look;
@@ -102,6 +102,18 @@ pub(super) fn calls(asset: &Asset, options: &Options, caller: &mut impl Caller) 
         });
         caller.call("physics_convex.hull_points", || convex.hull_points());
         caller.call("physics_convex.bounding_verts", || convex.bounding_verts());
+        let block = Address::field("physics_convex");
+        let hulls = caller.call("physics_convex.hulls_at", || convex.hulls_at(&block));
+        let hulls = hulls.into_iter().flatten();
+        caller.each("hull.view", hulls, |hull| {
+            let has_triangle = hull.raw_points().len() > 2;
+            let triangles = if has_triangle {
+                vec![[0, 1, 2]]
+            } else {
+                Vec::new()
+            };
+            hull.view(triangles)
+        });
     }
 }
 

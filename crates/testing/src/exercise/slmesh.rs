@@ -3,7 +3,8 @@
 use meshmap::slmesh::llsd::{Event, Reader};
 use meshmap::slmesh::{Asset, CacheEntry, Face, Lod, Mesh, MeshBuffer, UploadCache, WeightScale};
 use meshmap::{
-    ErrorKind, Format, Limits, Options, Result, Rule, Scratch, Severity, Source, Strictness,
+    Address, ErrorKind, Format, Limits, Options, Result, Rule, Scratch, Severity, Source,
+    Strictness,
 };
 
 use super::check::{assert_finding, assert_mesh, bits, options, seen};
@@ -122,6 +123,15 @@ fn everything(asset: &Asset) {
             .unwrap_or_default();
         let points = convex.raw_hull_points().map_or(0, |points| points.len());
         assert!(sizes.iter().sum::<usize>() <= points);
+        let all = check(convex.hulls_at(&Address::field("physics_convex")));
+        for hull in all.into_iter().flatten().take(MOST) {
+            let by_address = check(convex.hulls_at(&hull.address())).unwrap();
+            assert_eq!(by_address.len(), 1);
+            assert_eq!(by_address[0].raw_points(), hull.raw_points());
+            if let Some(index) = hull.index() {
+                assert_eq!(hull.raw_points().len(), sizes[index]);
+            }
+        }
     }
 }
 

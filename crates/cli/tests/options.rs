@@ -71,8 +71,9 @@ fn every_option_is_in_the_help() {
 }
 
 /// A value of each option that is not a flag.
-const VALUES: [(&str, &str); 19] = [
+const VALUES: [(&str, &str); 22] = [
     ("anim", "idle"),
+    ("background", "black"),
     ("every", "3"),
     ("fps", "12"),
     ("frame", "1"),
@@ -80,6 +81,7 @@ const VALUES: [(&str, &str); 19] = [
     ("max_output_bytes", "4GiB"),
     ("meshes", "snapshots[1]"),
     ("mode", "clay"),
+    ("points", "9"),
     ("samples", "9"),
     ("seconds", "0.1"),
     ("size", "9x8"),
@@ -91,6 +93,7 @@ const VALUES: [(&str, &str); 19] = [
     ("turntable", "2"),
     ("unit_millimeters", "cm"),
     ("up", "x"),
+    ("view", "top"),
 ];
 
 #[test]

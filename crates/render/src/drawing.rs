@@ -827,8 +827,8 @@ fn scale_of(points: &[[f32; 3]]) -> f64 {
 fn usual_width(count: usize, frame: Frame) -> f64 {
     let side = f64::from(frame.width.min(frame.height));
     let width = (side * side / (4.0 * count.max(1) as f64)).sqrt();
-    // 3 and 12 pixels of 1024.
-    width.clamp(side / 341.0, side / 85.0).max(1.5)
+    // 3 and 20 pixels of 1024.
+    width.clamp(side / 341.0, side / 51.0).max(1.5)
 }
 
 /// `true` if the corners of a triangle lie on one line or in one point, within the rounding of `f32`.

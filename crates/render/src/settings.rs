@@ -111,7 +111,7 @@ options! {
             /// The side from which everything is seen: three-quarter, front, side (from the right) or top.
             #[arg(long, value_name = "SIDE", default_value_t)]
             view: Viewpoint,
-            /// The width of points, in pixels [default: from 3 to 12 of 1024, by their number].
+            /// The width of points, in pixels [default: from 3 to 20 of 1024, by their number].
             #[arg(long, value_name = "PIXELS", value_parser = parse::above_zero)]
             points: Option<f64>,
             /// Look for the images that the file names below this directory as well, such as the root of a game. Can be

@@ -410,3 +410,62 @@ fn outputs_are_up_to_date_while_their_images_are() {
     fs::remove_file(&image_path).unwrap();
     assert!(!is_up_to_date());
 }
+
+/// An image of a row of pixels with these opacities.
+fn image_with_alpha(alphas: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, alphas.len() as u32, 1);
+    encoder.set_color(png::ColorType::GrayscaleAlpha);
+    let pixels: Vec<u8> = alphas.iter().flat_map(|alpha| [200, *alpha]).collect();
+    encoder
+        .write_header()
+        .unwrap()
+        .write_image_data(&pixels)
+        .unwrap();
+    bytes
+}
+
+#[test]
+fn the_alpha_channel_of_an_image_says_how_a_material_is_drawn() {
+    let root = folder();
+    let root = root.path();
+    for (name, alphas, mode, has_threshold) in [
+        ("opaque.png", [255_u8, 251], None, false),
+        ("mask.png", [0, 255], Some("MASK"), true),
+        ("blend.png", [90, 255], Some("BLEND"), false),
+    ] {
+        fs::write(root.join("models").join(name), image_with_alpha(&alphas)).unwrap();
+        let file = sheet(name);
+        write(&file, Convert::new(Target::Gltf), root);
+        let material = &gltf(root)["materials"][0];
+        assert_eq!(material["alphaMode"].as_str(), mode, "{name}");
+        assert_eq!(material["doubleSided"], true);
+        write(&file, Convert::new(Target::Usdc), root);
+        let usd = fs::read(root.join("out/sheet.usdc")).unwrap();
+        let has = |word: &str| usd.windows(word.len()).any(|part| part == word.as_bytes());
+        assert_eq!(has("inputs:opacityThreshold"), has_threshold, "{name}");
+    }
+}
+
+#[test]
+fn images_that_few_programs_read_are_copied_as_png() {
+    let root = folder();
+    let root = root.path();
+    fs::write(root.join("models/paper.tga"), tga()).unwrap();
+    let file = sheet("paper.tga");
+    for target in WITH_TEXTURES {
+        let convert = Convert {
+            copy_textures: true,
+            ..Convert::new(target)
+        };
+        let outcome = write(&file, convert, root);
+        let copy = root.join(format!("out/sheet.{target}.textures/paper.png"));
+        let decoder = png::Decoder::new(std::io::BufReader::new(fs::File::open(&copy).unwrap()));
+        let mut reader = decoder.read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut pixels).unwrap();
+        // A TGA has blue first.
+        assert_eq!(pixels, [3, 2, 1], "{target}");
+        assert_eq!(outcome.report.count_of(Change::ImagesAsPng), 1);
+    }
+}

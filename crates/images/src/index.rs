@@ -63,6 +63,9 @@ impl Bounds {
     };
 }
 
+/// The end of the names of folders into which outputs copy their images, such as `crate.glb.textures`.
+const COPIES: &str = ".textures";
+
 /// A folder that is to be listed.
 struct Waiting {
     path: String,
@@ -131,6 +134,8 @@ impl Index {
             if !entry.is_folder {
                 let key = key_of(&path);
                 self.images.push(Image { key, path });
+            } else if path.ends_with(COPIES) {
+                // An image that a run copies must not be what the next run finds.
             } else if folder.depth < bounds.depth {
                 let depth = folder.depth + 1;
                 waiting.push_back(Waiting { path, depth });

@@ -63,7 +63,7 @@ impl Library {
     /// at most 200,000 names, 64 MiB of paths and 32 levels. It is listed level by level, and a folder that does not fit into the
     /// bounds ends the listing, so that the same images are found on each file system. [`Searched`](crate::Searched) says if that
     /// happened. Only files with an ending of an image are kept (png, jpg, jpeg, tga, webp, dds, bmp, in any case); links of files
-    /// and folders are skipped.
+    /// and folders are skipped, and so are folders whose names end in `.textures`, into which outputs copy their images.
     ///
     /// A link of a folder on a path that the file names (places 1, 2, 4 and 5) is followed if it leads to a folder below the same
     /// root; the path in [`Found`] has no links.

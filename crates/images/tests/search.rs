@@ -303,3 +303,20 @@ fn many_files_are_listed_once() {
     });
     assert_eq!(format!("{library:?}"), "Library");
 }
+
+#[test]
+fn folders_of_copies_are_not_searched() {
+    let folder = Folder::new(&["out/a.glb.textures/crate.tga", "textures/deep/crate.tga"]);
+    let found = folder.find_below("crate.tga").unwrap();
+    assert_eq!(folder.text(&found), "textures/deep/crate.tga");
+    assert_eq!(found.other_count, 0);
+    // What is named itself is looked at.
+    assert_eq!(
+        folder.below("a.glb.textures/crate.tga"),
+        "textures/deep/crate.tga"
+    );
+    assert_eq!(
+        folder.below("out/a.glb.textures/crate.tga"),
+        "out/a.glb.textures/crate.tga"
+    );
+}

@@ -60,7 +60,8 @@ pub(crate) fn run(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let mut found = inputs::find(&args.paths, choice);
-    let (render, is_thumbnail) = (&args.render, args.thumbnail);
+    let whole = args.render.clone().with_whole_paths();
+    let (render, is_thumbnail) = (&whole, args.thumbnail);
     let moves = render.animation || render.turntable.is_some();
     let is_one = found.single && found.files.len() == 1;
     let Some(output) = &args.output else {
@@ -136,7 +137,7 @@ pub(crate) fn run(
     }
     let plan = Plan {
         outputs: (!is_one || is_directory).then_some(&outputs),
-        options: args.render.identity(),
+        options: whole.identity(),
         also: Some(Vec::new()),
         force: args.force,
         library: render.library.clone(),

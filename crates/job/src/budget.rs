@@ -110,7 +110,9 @@ impl Budget {
     ///
     /// [`Read`](Error::Read) with the limit of memory that is exceeded.
     pub fn charge(&self, bytes: u64, what: &'static str) -> Result<()> {
-        Ok(self.working().grow(bytes, what)?)
+        self.working().grow(bytes, what)?;
+        self.count();
+        Ok(())
     }
 
     /// Charges memory that is about to be allocated, and held until the call ends.
@@ -120,7 +122,9 @@ impl Budget {
     /// [`Read`](Error::Read) with the limit of memory that is exceeded.
     pub fn keep(&self, bytes: u64, what: &'static str) -> Result<()> {
         let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(kept.grow(bytes, what)?)
+        kept.grow(bytes, what)?;
+        self.count();
+        Ok(())
     }
 
     /// Counts work that is about to be done, and for which no memory is taken.
@@ -149,6 +153,12 @@ impl Budget {
             .working
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers what is charged, for tests.
+    fn count(&self) {
+        #[cfg(feature = "count-charges")]
+        most_charged::count(self.0.meter.held());
     }
 
     /// Charges memory for this many elements.
@@ -305,6 +315,26 @@ impl Budget {
             Limit::Pictures,
             "snapshots or frames",
         )
+    }
+}
+
+/// The most that calls of a thread have charged.
+#[cfg(feature = "count-charges")]
+pub mod most_charged {
+    use std::cell::Cell;
+
+    thread_local! {
+        static MOST: Cell<u64> = const { Cell::new(0) };
+    }
+
+    pub(super) fn count(charged: u64) {
+        MOST.set(MOST.get().max(charged));
+    }
+
+    /// Returns the most that was charged at once since this was called before.
+    #[must_use]
+    pub fn take() -> u64 {
+        MOST.take()
     }
 }
 

@@ -38,6 +38,8 @@ mod text;
 mod turn;
 mod words;
 
+#[cfg(feature = "count-charges")]
+pub use budget::most_charged;
 pub use budget::{Budget, Scope};
 pub use error::{Error, Limit, Result};
 pub use identity::identity;

@@ -81,7 +81,7 @@ const FACES: [[u32; 3]; 8] = [
 const MOST_DOTS: usize = 50_000;
 
 /// Memory for a vertex as it is drawn, and on the picture; the same of a triangle.
-const DRAWN: [u64; 2] = [64, 24];
+const DRAWN: [u64; 2] = [64, 26];
 
 /// The vertices that triangles use, in the order of the file.
 struct Used {

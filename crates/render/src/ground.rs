@@ -61,6 +61,8 @@ impl Shadow {
                 nearness: (1.0 - y / highest).clamp(0.0, 1.0) as f32,
             }
         };
+        let _scope = budget.scope();
+        budget.charge(memory_of(scene), "the shadow on the ground")?;
         let places: Vec<Place> = scene.positions.iter().map(place).collect();
         let triangles = Triangles::new(&scene.triangles, &places);
         budget.work(
@@ -111,6 +113,16 @@ impl Shadow {
             down,
         )
     }
+}
+
+/// The memory that the shadow of a scene takes: the places of vertices, the rows of triangles, and the pictures from below.
+fn memory_of(scene: &Drawing) -> u64 {
+    /// The picture and its triangles, two blurred ones, and what a blur turns.
+    const PICTURES: u64 = 8;
+    let places = scene.positions.len() as u64 * size_of::<Place>() as u64;
+    let rows = scene.triangles.len() as u64 * size_of::<[u16; 2]>() as u64;
+    let pixels = u64::from(SIDE) * u64::from(SIDE) * size_of::<f32>() as u64;
+    places + rows + PICTURES * pixels
 }
 
 /// The means of the squares around each pixel, three times: nearly a Gaussian blur.

@@ -209,6 +209,24 @@ impl Damaged {
     }
 }
 
+/// Folders of images as absolute paths, so that the index of outputs does not take other folders for the same.
+pub(super) fn absolute(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let mut whole = Vec::new();
+    for folder in folders {
+        whole.push(std::path::absolute(folder).unwrap_or_else(|_| folder.clone()));
+    }
+    whole
+}
+
+/// The images that an output shows, refers to or holds, for its JSON object.
+pub(super) fn textures(textures: &Textures) -> Value {
+    let mut objects = Vec::new();
+    for (name, file) in textures.found() {
+        objects.push(json!({ "name": name, "file": file.to_string_lossy() }));
+    }
+    Value::Array(objects)
+}
+
 /// The settings for writing and reporting the outputs of a command.
 pub(super) struct Plan<'a> {
     /// The directory of the outputs; `None` for one output, which is always written.

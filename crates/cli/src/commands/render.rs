@@ -136,7 +136,7 @@ pub(crate) fn run(
     }
     let plan = Plan {
         outputs: (!is_one || is_directory).then_some(&outputs),
-        options: args.render.identity(),
+        options: identity(&args.render),
         also: Some(Vec::new()),
         force: args.force,
         library: render.library.clone(),
@@ -273,8 +273,12 @@ fn about(rendered: &Rendered) -> String {
     } else {
         text::line(&rendered.moment) + "   "
     };
+    let textures = match rendered.textures.found().count() {
+        0 => String::new(),
+        count => format!(", {}", text::plural(count as u64, "texture")),
+    };
     format!(
-        "{width} x {height}{pictures}   {moment}{}",
+        "{width} x {height}{pictures}   {moment}{}{textures}",
         shapes(rendered)
     )
 }
@@ -295,6 +299,15 @@ fn shapes(rendered: &Rendered) -> String {
     } else {
         words.join(", ")
     }
+}
+
+/// The options that decide about the content of pictures.
+fn identity(render: &Render) -> String {
+    let whole = Render {
+        textures: outputs::absolute(&render.textures),
+        ..render.clone()
+    };
+    whole.identity()
 }
 
 /// The settings for one file, in whose folder images are looked for.
@@ -362,6 +375,7 @@ fn facts(rendered: &Rendered) -> Value {
         "triangles": rendered.triangles,
         "points": rendered.points,
         "joints": rendered.joints,
+        "textures": outputs::textures(&rendered.textures),
         "moment": rendered.moment,
     });
     json_text::with(facts, report::facts::<Render>(&rendered.report))

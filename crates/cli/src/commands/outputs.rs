@@ -13,7 +13,7 @@ use std::time::Instant;
 use meshmap::MeshFile;
 use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
 use meshmap_catalog::json as json_text;
-use meshmap_export::{Convert, Limit, Textures, find_up_to_date, is_image};
+use meshmap_export::{Convert, Limit, Textures, find_up_to_date, is_image_file};
 use meshmap_images::Library;
 use meshmap_outputs::{
     Made, Names, Origin, Output, Outputs, Place, Record, Written as WrittenFile, find_conflict,
@@ -273,7 +273,7 @@ pub(super) fn jobs(
         .collect();
     // Images have no outputs, but lie next to meshes of the same name.
     let names = name_all(&sources, ending, |source| {
-        is_image(&source.to_string_lossy())
+        is_image_file(&source.to_string_lossy())
     });
     let mut jobs = Vec::new();
     for (input, name) in found.files.iter().zip(names) {

@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 use meshmap::{Axis, MeshFile, Parallelism};
 use meshmap_export::{Error, Lods, Turn};
 use meshmap_fuzz::{Choices, Folder, NUMBERS, assert_line, assert_report, open, split};
-use meshmap_render::{Mode, Render, Rendered, Samples};
+use meshmap_render::{Background, Mode, Render, Rendered, Samples, Viewpoint};
 
 /// Bytes of an input that select options.
 const CHOICES: usize = 12;
@@ -19,13 +19,14 @@ const CHOICES: usize = 12;
 fuzz_target!(|data: &[u8]| {
     let (bytes, mut choices) = split(data, CHOICES);
     let Ok(file) = open(bytes) else { return };
-    let [threads, difference, ..] = choices.flags();
+    let [threads, difference, are_wide, ..] = choices.flags();
     let mut size = || [16, 1, 3, 24, 40][choices.below(5)];
     let size = [size(), size()];
     let render = with_options(
         &file,
         Render {
             size: Some(size),
+            points: are_wide.then_some(9.5),
             ..Render::default()
         },
         &mut choices,
@@ -81,12 +82,34 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn with_options(file: &MeshFile, render: Render, choices: &mut Choices<'_>) -> Render {
-    let [refuse, named, quarter, ..] = choices.flags();
+    let [
+        refuse,
+        named,
+        quarter,
+        no_shadow,
+        no_occlusion,
+        is_transparent,
+        is_aside,
+        is_level,
+    ] = choices.flags();
     let mut render = Render {
         samples: choices.of(&[Samples::One, Samples::Four, Samples::Nine]),
         mode: choices.of(&[Mode::Shaded, Mode::Clay, Mode::Wireframe, Mode::Normals]),
         zero_non_finite: !refuse,
         turn: if quarter { Turn::Quarter } else { Turn::None },
+        no_shadow,
+        no_occlusion,
+        background: if is_transparent {
+            Background::Transparent
+        } else {
+            Background::default()
+        },
+        view: match (is_aside, is_level) {
+            (false, false) => Viewpoint::ThreeQuarter,
+            (false, true) => Viewpoint::Front,
+            (true, true) => Viewpoint::Side,
+            (true, false) => Viewpoint::Top,
+        },
         lod: choices.of(&[
             Lods::Finest,
             Lods::All,

@@ -53,7 +53,7 @@ pub fn texture_paths(name: &str) -> Vec<String> {
     paths
 }
 
-/// Adds the paths of a name, and those of the image that its last part begins with.
+/// Adds the paths of a name, and the paths of the image that its last part begins with.
 fn add_paths_of_name(name: &str, last: &str, paths: &mut Vec<String>) {
     add_paths(name, paths);
     if let Some(rest) = text_after_image(last)

@@ -823,9 +823,9 @@ MM_API mm_status mm_scene_mesh(const mm_scene *scene, size_t shape, size_t key, 
 
 /** A path at which the image of a material may be, with `/`, relative to the folder of the file. Try index 0, 1 and so
  *  on until a file is there, or the status is MM_ABSENT: the name itself comes first if it has the ending of an image,
- *  then the same name with the endings png, jpg, jpeg, tga, webp, dds, bmp, and all of them without folders. Names are
- *  written on other computers, and by strangers: the paths stay below the folder. `length` does not count the byte 0 at
- *  the end. */
+ *  then the same name with the endings png, jpg, jpeg, tga, webp, dds, bmp, and all of them without folders. The image
+ *  at the beginning of a name such as `crate.pngMaterial.001` is among them. Names are written on other computers, and
+ *  by strangers: the paths stay below the folder. `length` does not count the byte 0 at the end. */
 MM_API mm_status mm_image_path(const char *image, size_t index, char *out, size_t capacity, size_t *length);
 
 /** A joint of a scene. */

@@ -131,6 +131,15 @@ fn objects_of_all_commands_fit_their_schemas() {
             "{arguments:?}: {states:?}"
         );
     }
+    // Images are in objects of both.
+    for arguments in [&convert[..], &render] {
+        let objects = objects(&meshmap(arguments, &[&data::root().join("textures")]));
+        assert_fit(&objects, arguments[0]);
+        assert_eq!(
+            objects[0]["textures"][0]["name"], "crate.png",
+            "{objects:?}"
+        );
+    }
     // A sheet has an object for each tile.
     let sheet = output("sheet.png");
     let tiles = meshmap(

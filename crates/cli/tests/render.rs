@@ -200,6 +200,198 @@ fn animations_turntables_and_sheets_of_one_file_are_written() {
 }
 
 #[test]
+fn standard_output_takes_one_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in");
+    tree(&input);
+    let wave = input.join("wave.cgeo");
+    let file = folder.path().join("picture.png");
+    // A sheet of a directory with a damaged file is written, and its exit status is 1.
+    let cases: [(&[&str], i32); 4] = [
+        (&[name(&wave)], 0),
+        (&[name(&wave), "--turntable", "2"], 0),
+        (&[name(&wave), "--sheet"], 0),
+        (&[name(&input), "--sheet"], 1),
+    ];
+    for (arguments, status) in cases {
+        let render = [&["render", "--size", "32x32"], arguments].concat();
+        let written = meshmap(&[&render[..], &["-o", name(&file)]].concat());
+        assert_eq!(written.status.code(), Some(status), "{arguments:?}");
+        let printed = meshmap(&[&render[..], &["-o", "-"]].concat());
+        let problems = text(&printed.stderr);
+        assert_eq!(printed.status.code(), Some(status), "{problems}");
+        assert!(printed.stdout == fs::read(&file).unwrap(), "{arguments:?}");
+        assert!(!problems.contains("picture.png"), "{problems}");
+        fs::remove_file(&file).unwrap();
+    }
+    let refused: [(&[&str], &str); 3] = [
+        (&[name(&wave), "--json"], "--json needs another output"),
+        (&[name(&wave), "--thumbnail"], "for a file that exists"),
+        (&[name(&input)], "takes one picture"),
+    ];
+    for (arguments, words) in refused {
+        let done = meshmap(&[&["render", "-o", "-"], arguments].concat());
+        let problems = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{problems}");
+        assert!(done.stdout.is_empty());
+        assert!(problems.contains(words), "{problems}");
+    }
+    assert!(!Path::new("-").exists());
+}
+
+#[test]
+fn files_without_anything_to_draw_are_skipped_in_folders() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, out) = (folder.path().join("in"), folder.path().join("out"));
+    fs::create_dir(&input).unwrap();
+    let wave = data::valid("cgeo", "anim_a.cgeo");
+    let nothing = data::valid("cgeo", "empty_anim_a.cgeo");
+    fs::copy(wave, input.join("wave.cgeo")).unwrap();
+    fs::copy(&nothing, input.join("nothing.cgeo")).unwrap();
+    let sheet = folder.path().join("sheet.png");
+    for (output, more) in [(&out, &[][..]), (&sheet, &["--sheet"])] {
+        let render = ["render", name(&input), "--size", "32x32", "-o"];
+        let done = meshmap(&[&render[..], &[name(output)], more].concat());
+        let shown = text(&done.stdout);
+        assert_eq!(done.status.code(), Some(0), "{shown}{}", text(&done.stderr));
+        assert!(
+            shown.contains("0 failed; skipped: 1 without vertices"),
+            "{shown}"
+        );
+    }
+    assert!(is_png(&out.join("wave.png")) && !out.join("nothing.png").exists());
+    let named = meshmap(&["render", name(&nothing), "-o", name(&sheet)]);
+    assert_eq!(named.status.code(), Some(1));
+    assert!(
+        text(&named.stderr).contains("nothing to draw"),
+        "{}",
+        text(&named.stderr)
+    );
+}
+
+#[test]
+fn a_transparent_background_is_a_png_with_alpha() {
+    /// The place of the kind of colour in a PNG, and its values.
+    const COLOR_TYPE: usize = 25;
+    const RGB: u8 = 2;
+    const RGBA: u8 = 6;
+
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("wave.png");
+    let wave = data::valid("cgeo", "anim_a.cgeo");
+    for (background, color_type) in [
+        ("transparent", RGBA),
+        ("white", RGB),
+        ("black", RGB),
+        ("#f2f3f5", RGB),
+    ] {
+        let done = meshmap(&[
+            "render",
+            name(&wave),
+            "--size",
+            "32x32",
+            "--background",
+            background,
+            "-o",
+            name(&out),
+        ]);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        assert!(is_png(&out));
+        assert_eq!(fs::read(&out).unwrap()[COLOR_TYPE], color_type);
+    }
+    let wrong = meshmap(&["render", name(&wave), "--background", "mud", "-o", "a.png"]);
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
+fn the_width_of_points_is_for_clouds_of_points() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.png");
+    let draw = |input: &Path| {
+        meshmap(&[
+            "render",
+            name(input),
+            "--size",
+            "32x32",
+            "--points",
+            "9",
+            "-o",
+            name(&out),
+        ])
+    };
+    let points = draw(&data::valid("cgeo", "points_a.cgeo"));
+    assert_eq!(points.status.code(), Some(0), "{}", text(&points.stderr));
+    assert!(
+        text(&points.stdout).contains(" points"),
+        "{}",
+        text(&points.stdout)
+    );
+    fs::remove_file(&out).unwrap();
+    let triangles = draw(&data::valid("cgeo", "anim_a.cgeo"));
+    assert_eq!(triangles.status.code(), Some(1));
+    assert!(!out.exists());
+    assert!(
+        text(&triangles.stderr)
+            .contains("the option --points has no effect: the file is not a cloud of points"),
+        "{}",
+        text(&triangles.stderr)
+    );
+}
+
+/// An image next to the file, and then one below another folder.
+#[test]
+fn a_picture_is_drawn_again_if_its_image_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let [input, out, game] = ["in", "out", "game"].map(|name| folder.path().join(name));
+    fs::create_dir(&input).unwrap();
+    fs::create_dir_all(game.join("deep/below")).unwrap();
+    let textures = data::root().join("textures");
+    fs::copy(textures.join("crate.iqm"), input.join("crate.iqm")).unwrap();
+    let image = fs::read(textures.join("crate.png")).unwrap();
+    let render = ["render", name(&input), "--size", "32x32", "-o", name(&out)];
+    let run = |more: &[&str]| {
+        let done = meshmap(&[&render[..], more].concat());
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        let is_written = text(&done.stdout).contains("1 file written, 0 up to date");
+        (is_written, fs::read(out.join("crate.png")).unwrap())
+    };
+    let is_same = |(is_written, bytes): &(bool, Vec<u8>), before: &(bool, Vec<u8>)| {
+        !is_written && *bytes == before.1
+    };
+
+    let without = run(&[]);
+    assert!(is_same(&run(&[]), &without));
+    fs::write(input.join("crate.png"), &image).unwrap();
+    let with = run(&[]);
+    assert!(with.0 && with.1 != without.1);
+    assert!(is_same(&run(&[]), &with));
+
+    let mut other = image.clone();
+    // Another time would do, but some file systems count seconds.
+    other.extend_from_slice(b"more");
+    fs::write(input.join("crate.png"), &other).unwrap();
+    let again = run(&[]);
+    assert!(again.0 && again.1 == with.1);
+
+    fs::remove_file(input.join("crate.png")).unwrap();
+    fs::write(game.join("deep/below/crate.png"), &image).unwrap();
+    let below = run(&["--textures", name(&game)]);
+    assert!(below.0 && below.1 == with.1);
+    assert!(is_same(&run(&["--textures", name(&game)]), &below));
+    let json = meshmap(
+        &[
+            &render[..],
+            &["--textures", name(&game), "--json", "--force"],
+        ]
+        .concat(),
+    );
+    let object: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(object["textures"][0]["name"], "crate.png");
+    let file = object["textures"][0]["file"].as_str().unwrap();
+    assert!(Path::new(file).ends_with("deep/below/crate.png"), "{file}");
+}
+
+#[test]
 fn without_a_terminal_and_an_output_it_is_wrong_usage() {
     let wave = data::valid("cgeo", "anim_a.cgeo");
     let root = data::root();

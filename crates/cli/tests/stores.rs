@@ -146,6 +146,7 @@ mod with_stores {
         "convert LOCAL --textures ADDRESS -o OUT/a.glb",
         "convert LOCAL LOCAL --to obj -o ADDRESS",
         "render LOCAL -o ADDRESS",
+        "render LOCAL --textures ADDRESS -o OUT/a.png",
         "catalog LOCAL -o ADDRESS",
         "completions ADDRESS",
     ];

@@ -30,6 +30,8 @@ fn sources() -> String {
         "crates/catalog/src",
         "crates/cli/src",
         "crates/export/src",
+        "crates/job/src",
+        "crates/render/src",
         "crates/outputs/src",
         "crates/object-store/src",
         "crates/python",

@@ -328,7 +328,7 @@ impl Files<'_> {
         Ok(png)
     }
 
-    /// What the alpha channel of an image is used for, if the target says so.
+    /// The use of the alpha channel of an image, if the target has a place for it.
     fn alpha(&self, found: &Found) -> Result<Alpha, ImageProblem> {
         let has_alpha_mode = matches!(self.job.target, Target::Glb | Target::Gltf | Target::Usdc);
         if !has_alpha_mode {
@@ -338,7 +338,7 @@ impl Files<'_> {
         let _scope = budget.scope();
         let needed = self.job.library.needed_bytes(found)?;
         if budget.charge(needed, "images").is_err() {
-            // What the head of an image says takes no memory.
+            // The head of an image takes no memory.
             return Ok(self.job.library.alpha(found, 0)?);
         }
         Ok(self.job.library.alpha(found, needed)?)

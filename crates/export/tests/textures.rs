@@ -200,7 +200,7 @@ fn other_endings_are_found_where_the_target_has_them() {
             .count(),
         1
     );
-    // What a glTF file cannot refer to is in it, as a PNG.
+    // An image that a glTF file cannot refer to is in it, as a PNG.
     let outcome = write(&file, Convert::new(Target::Gltf), root);
     assert_eq!(outcome.textures.found().count(), 1);
     assert_eq!(outcome.report.count_of(Change::ImagesAsPng), 1);

@@ -8,7 +8,7 @@ use crate::pixels::Pixels;
 ///
 /// * [`Opaque`](Self::Opaque): no pixel has an alpha below 250 of 255, which lossy compression makes of 255 (BC3, WebP).
 ///   An image whose alpha is 0 everywhere is also opaque: it would not be seen at all. Programs wrote such 32-bit TGA and BMP files,
-///   with the fourth channel unused, and viewers such as those with `stb_image` ignore the channel then, too.
+///   with the fourth channel unused, and viewers such as those with `stb_image` also ignore the channel then.
 /// * [`Mask`](Self::Mask): at most a twentieth of the pixels have an alpha from 8 to 247. These are leaves and fences, whose borders are
 ///   antialiased. Drawn as a mask, they hide what is behind them without being sorted.
 /// * [`Blend`](Self::Blend): everything else, such as glass, smoke and hair.

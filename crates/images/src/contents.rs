@@ -34,7 +34,7 @@ struct Image {
     known: Mutex<Known>,
 }
 
-/// What is known of an image.
+/// The known facts about an image.
 #[derive(Default)]
 struct Known {
     head: Option<Result<Head, DecodeError>>,

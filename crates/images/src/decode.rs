@@ -18,7 +18,7 @@ use crate::kind::Kind;
 use crate::pixels::Pixels;
 use crate::webp::Chunks;
 
-/// What the head of an image shows.
+/// The facts that the head of an image shows.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
     pub(crate) width: u32,
@@ -53,7 +53,7 @@ impl Head {
         })
     }
 
-    /// `decoder_bytes`: the memory of the decoder, without that of the result.
+    /// `decoder_bytes`: the memory of the decoder, without the memory of the result.
     fn new(size: [u32; 2], has_alpha: bool, decoder_bytes: u64) -> Result<Self, DecodeError> {
         let [width, height] = size;
         let pixels = pixels(size);

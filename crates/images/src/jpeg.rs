@@ -110,7 +110,7 @@ impl Frame {
         }
         let units_across = u64::from(self.width).div_ceil(8 * most_across);
         let units_down = u64::from(self.height).div_ceil(8 * most_down);
-        // Rows of coefficients and of samples, also of those that are enlarged to the size of the image.
+        // Rows of coefficients and of samples, also of samples that are enlarged to the size of the image.
         let samples = most_across * most_down;
         let row = units_across
             * 8

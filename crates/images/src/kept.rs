@@ -42,7 +42,7 @@ impl Kept {
         }
     }
 
-    /// Keeps a result of so many `bytes`, or notes that it is used again.
+    /// Keeps a result of this number of `bytes`, or notes that it is used again.
     pub(crate) fn keep(&self, key: Key, result: Arc<dyn Any + Send + Sync>, bytes: u64) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.remove(key);

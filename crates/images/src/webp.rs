@@ -7,7 +7,7 @@ use crate::error::DecodeError;
 /// The chunks of a WebP that have pixels.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Chunks {
-    /// The size of the lossy frame, which the decoder compares with that of the image after it has allocated the frame.
+    /// The size of the lossy frame, which the decoder compares with the size of the image after it has allocated the frame.
     pub(crate) frame: Option<[u32; 2]>,
     /// The number of bytes that are compressed without loss.
     pub(crate) lossless_bytes: u64,

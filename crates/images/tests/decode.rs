@@ -146,7 +146,7 @@ fn png_of_a_palette_with_transparent_colors_and_interlaced() {
     ];
     assert_eq!(texels(&bytes), expected);
 
-    // The passes of a picture of two by two: the first pixel, the one beside it, the second row.
+    // The passes of a picture of two by two: the first pixel, the one next to it, the second row.
     let rows = [0, 10, 0, 20, 0, 30, 40];
     let bytes = png_of_rows([2, 2], [8, 0, 1], &[], &rows);
     let values: Vec<u8> = texels(&bytes).iter().map(|texel| texel[0]).collect();
@@ -551,7 +551,7 @@ fn bombs_are_refused_before_they_are_allocated() {
             "{name}: {error:?}"
         );
     }
-    // If the caller allows it, the time is that of the pixels.
+    // If the caller allows it, the time is the time of the pixels.
     let runs = [0xFF, 1, 2, 3, 4].repeat(8192 * 2048 / 128);
     let found = folder.add("runs.tga", &tga(10, [8192, 2048], 32, 0x28, &runs));
     let start = Instant::now();
@@ -590,7 +590,7 @@ fn a_webp_of_many_tables_takes_no_more_than_it_says() {
         bits.write(1, 1);
         bits.write(1, 3);
         bits.write(9, 4);
-        // Codes of three bits for 5 to 10 come first, then those of four bits for 1 to 4; the highest bit is first.
+        // Codes of three bits for 5 to 10 come first, then codes of four bits for 1 to 4; the highest bit is first.
         for length in [1, 2, 3, 4] {
             bits.write_reversed(0b1100 + length - 1, 4);
         }

@@ -175,7 +175,7 @@ impl Budget {
     /// # Errors
     ///
     /// [`Read`](Error::Read) with the limit of memory that is exceeded.
-    /// [`Write`](Error::Write) if there is no such memory.
+    /// [`Write`](Error::Write) if the memory does not suffice.
     pub fn vec<T>(&self, count: usize, what: &'static str) -> Result<Vec<T>> {
         self.charge_for::<T>(count, what)?;
         let mut vec = Vec::new();

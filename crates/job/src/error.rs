@@ -52,7 +52,7 @@ pub enum Error {
     WithoutEffect {
         /// The name of the option, as a field of `Convert` or `Render`.
         setting: &'static str,
-        /// The kinds of data that the option is about, of which the file has none.
+        /// The kinds of data that the option is about, of which the file has none. Empty for an option about clouds of points.
         kinds: &'static [FactKind],
     },
     /// Images that are not put into the output, which has no folder from which paths lead to them.
@@ -149,6 +149,10 @@ impl Error {
                 "{target}: the option {} has no effect; it is for {}",
                 option(setting),
                 list(targets, "and")
+            ),
+            Self::WithoutEffect { setting, kinds: [] } => format!(
+                "the option {} has no effect: the file is not a cloud of points",
+                option(setting)
             ),
             Self::WithoutEffect { setting, kinds } => {
                 let kinds: Vec<String> = kinds.iter().map(FactKind::to_string).collect();

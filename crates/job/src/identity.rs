@@ -1,4 +1,4 @@
-//! What decides about the content of an output.
+//! The text of all that decides about the content of an output.
 
 /// A text that differs if the writer or the settings do: for [`Record::read`](meshmap_outputs::Record::read).
 #[must_use]

@@ -13,7 +13,7 @@ pub const MOST_NAMES: usize = 1024;
 /// The places in which the images of a file are looked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Search<'a> {
-    /// What the run knows of folders and images.
+    /// The folders and images that the run knows.
     pub library: &'a Library,
     /// The folder of the file.
     pub folder: Option<&'a Path>,
@@ -53,7 +53,7 @@ impl Search<'_> {
     }
 }
 
-/// The image that a name in a mesh file means, in the first of these folders that has it, as `convert` finds it beside the file: a regular
+/// The image that a name in a mesh file means, in the first of these folders that has it, as `convert` finds it next to the file: a regular
 /// file of at most 256 MiB that is a PNG, JPEG, WebP, DDS, TGA or BMP by its first bytes.
 #[must_use]
 pub fn find_texture(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {

@@ -1,4 +1,4 @@
-//! What conversions and pictures of mesh files share: the budget of a call, the moment that is meant, options and their texts, reports and
+//! The parts that conversions and pictures of mesh files share: the budget of a call, the moment that is meant, options and their texts, reports and
 //! errors.
 //!
 //! `meshmap-export` and `meshmap-render` are written with this, know nothing of each other, and export the types that their users see.

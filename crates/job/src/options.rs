@@ -13,7 +13,7 @@ use crate::error::list;
 /// data after `=>` are what it is about: without any of them in a file, it has no effect. Fields after `and` are set by programs, not by
 /// users.
 ///
-/// With `for TARGETS` around groups of options, they are for these targets only, and `unused` lists those that are set for others.
+/// With `for TARGETS` around groups of options, they are for these targets only, and `unused` lists options that are set for others.
 ///
 /// The package that uses it has a feature `clap` and depends on `serde`.
 #[macro_export]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use meshmap::MeshFile;
 use meshmap_catalog::text;
-use meshmap_export::{Convert, Entry, Outcome, Report, Say, Target};
+use meshmap_export::{Convert, Entry, Outcome, Report, Say, Target, Textures};
 use meshmap_render::Render;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -229,13 +229,18 @@ pub(crate) fn dict_of(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, Py
     dict.set_item("degenerate", outcome.degenerate)?;
     dict.set_item("snapshots", outcome.snapshots)?;
     dict.set_item("animations", outcome.animations)?;
-    let textures = PyDict::new(py);
-    for (name, file) in outcome.textures.found() {
-        textures.set_item(name, file)?;
-    }
-    dict.set_item("textures", textures)?;
+    dict.set_item("textures", textures_of(py, &outcome.textures)?)?;
     dict.set_item("moment", outcome.moment)?;
     add_report(&dict, &outcome.report)?;
+    Ok(dict)
+}
+
+/// The paths of images by the names in the file.
+fn textures_of<'py>(py: Python<'py>, textures: &Textures) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, file) in textures.found() {
+        dict.set_item(name, file)?;
+    }
     Ok(dict)
 }
 
@@ -285,7 +290,8 @@ pub(crate) fn find_texture(py: Python<'_>, name: &str, folders: Vec<PathBuf>) ->
     py.detach(|| meshmap_export::find_texture(name, &folders))
 }
 
-/// Draws a mesh file without a GPU. Writes a PNG if `output` is given; otherwise returns `uint8 [height, width, 3]`, sRGB.
+/// Draws a mesh file without a GPU. Writes a PNG if `output` is given; otherwise returns `uint8 [height, width, 3]`, sRGB;
+/// `[height, width, 4]` with a transparent background. Surfaces show the images that the file names, if they are found.
 ///
 /// Args:
 ///     source: A file, or what `open` takes.
@@ -293,6 +299,12 @@ pub(crate) fn find_texture(py: Python<'_>, name: &str, folders: Vec<PathBuf>) ->
 ///     size: Width and height in pixels, 1 to 8192; of a contact sheet, the size of each tile.
 ///     samples: Samples of each pixel: 1, 4 or 9.
 ///     mode: `shaded`, `clay` (one colour for all materials), `wireframe` or `normals`.
+///     no_occlusion: Leaves out ambient occlusion, which darkens folds and corners.
+///     no_shadow: Leaves out the shadow on the ground below the mesh.
+///     background: `white`, `black`, `transparent`, or a colour such as `#f2f3f5`.
+///     view: The side from which everything is seen: `three-quarter`, `front`, `side` (from the right) or `top`.
+///     points: The width of points in pixels; by default from 3 to 12 of 1024, by their number. For clouds of points.
+///     textures: Folders below which the images that the file names are looked for, besides the folder of the file.
 ///     up: The axis that points up, instead of the axis of the format.
 ///     turn: Turns everything about the up axis by 90, 180 or 270 degrees, counter-clockwise as seen from above.
 ///     meshes: Addresses of the meshes to draw; by default what viewers show.
@@ -307,12 +319,13 @@ pub(crate) fn find_texture(py: Python<'_>, name: &str, folders: Vec<PathBuf>) ->
 ///     zero_non_finite: Draws 0 for NaN and infinite values, which are an error otherwise.
 ///
 /// Returns:
-///     The picture; or, with `output`, a dict of `file`, `size`, `pictures`, `triangles`, `moment`, and `left_out`, `changed`,
-///     `assumed` and `warnings` as `convert` has them.
+///     The picture; or, with `output`, a dict of `file`, `size`, `pictures`, `triangles`, `points` (of clouds), `joints` (of files without
+///     meshes), `moment`, and `textures`, `left_out`, `changed`, `assumed` and `warnings` as `convert` has them.
 #[pyfunction]
 #[pyo3(
     signature = (source, output=None, **options),
-    text_signature = "(source, output=None, *, size=(1024, 1024), samples=4, mode='shaded', up=None, turn=0, meshes=None, \
+    text_signature = "(source, output=None, *, size=(1024, 1024), samples=4, mode='shaded', no_occlusion=False, \
+        no_shadow=False, background='#f2f3f5', view='three-quarter', points=None, textures=None, up=None, turn=0, meshes=None, \
         lod='finest', snapshot=None, frame=None, seconds=None, anim=None, turntable=None, animation=False, sheet=False, \
         every=1, zero_non_finite=False)"
 )]
@@ -328,7 +341,8 @@ pub(crate) fn render<'py>(
         refuses_without_effect: true,
         ..render
     };
-    let (file, handle, ..) = file_of(py, source)?;
+    let (file, handle, _, folder) = file_of(py, source)?;
+    let render = Render { folder, ..render };
     if let Some(output) = output {
         crate::source::check_output(&output)?;
         let rendered = handle
@@ -339,6 +353,9 @@ pub(crate) fn render<'py>(
         dict.set_item("size", rendered.size)?;
         dict.set_item("pictures", rendered.pictures)?;
         dict.set_item("triangles", rendered.triangles)?;
+        dict.set_item("points", rendered.points)?;
+        dict.set_item("joints", rendered.joints)?;
+        dict.set_item("textures", textures_of(py, &rendered.textures)?)?;
         dict.set_item("moment", rendered.moment)?;
         add_report(&dict, &rendered.report)?;
         return Ok(dict.into_any().unbind());
@@ -346,7 +363,11 @@ pub(crate) fn render<'py>(
     let (picture, _) = handle
         .detached(py, true, || render.picture(&file))?
         .map_err(|error| raise_export(py, &error))?;
-    let shape = [picture.height() as usize, picture.width() as usize, 3];
+    let shape = [
+        picture.height() as usize,
+        picture.width() as usize,
+        picture.channels(),
+    ];
     let bytes = bytes::Bytes::copy_from_slice(picture.bytes());
     buffer::of_bytes(py, bytes, meshmap::Scalar::U8, &shape)
 }

@@ -144,8 +144,11 @@ impl Outputs {
         let dict = PyDict::new(py);
         dict.set_item("output", place.path())?;
         let fingerprint = py.detach(|| self.record.fingerprint(&file.origin(version)?));
-        let is_up_to_date =
-            |made: &str| py.detach(|| find_up_to_date(&self.record, place, made).is_some());
+        // The library is the one of the job: clones of the settings share it.
+        let library = &self.convert.library;
+        let is_up_to_date = |made: &str| {
+            py.detach(|| find_up_to_date(&self.record, place, made, library).is_some())
+        };
         if fingerprint.as_deref().is_some_and(is_up_to_date) {
             dict.set_item("state", "up_to_date")?;
             return Ok(dict);

@@ -77,6 +77,64 @@ def test_textures_are_found_copied_and_embedded(tmp_path: Path) -> None:
     assert image.read_bytes() in written.getvalue()
 
 
+def test_pictures_show_the_images_that_are_found(tmp_path: Path) -> None:
+    path, image = DATA / "textures/crate.iqm", DATA / "textures/crate.png"
+    beside = meshmap.render(path, size=(32, 32))
+    copy = tmp_path / "in" / "crate.iqm"
+    copy.parent.mkdir()
+    copy.write_bytes(path.read_bytes())
+    without = meshmap.render(copy, size=(32, 32))
+    assert (beside != without).any()
+    below = tmp_path / "game/deep/crate.png"
+    below.parent.mkdir(parents=True)
+    below.write_bytes(image.read_bytes())
+    textures = [tmp_path / "game"]
+    assert (meshmap.render(copy, size=(32, 32), textures=textures) == beside).all()
+    assert (meshmap.render(path.read_bytes(), size=(32, 32), textures=textures) == beside).all()
+    done = meshmap.render(copy, tmp_path / "a.png", size=(32, 32), textures=textures)
+    assert done["textures"] == {"crate.png": below.resolve()}
+    assert meshmap.render(copy, tmp_path / "b.png", size=(32, 32))["textures"] == {}
+
+
+def test_a_transparent_background_has_alpha(iqm: Path) -> None:
+    picture = meshmap.render(iqm, size=(48, 32), background="transparent")
+    assert picture.shape == (32, 48, 4)
+    assert picture[..., 3].min() == 0
+    assert picture[..., 3].max() == 255
+    white = meshmap.render(iqm, size=(48, 32), background="white", no_shadow=True)
+    assert white.shape == (32, 48, 3)
+    assert (white[0, 0] == 255).all()
+
+
+def test_looks_of_a_picture_differ(iqm: Path) -> None:
+    looks: list[dict[str, Any]] = [
+        {},
+        {"no_occlusion": True},
+        {"no_shadow": True},
+        {"view": "front"},
+        {"view": "side"},
+        {"view": "top"},
+        {"mode": "wireframe"},
+    ]
+    pictures = [meshmap.render(iqm, size=(64, 64), **look).tobytes() for look in looks]
+    assert len(set(pictures)) == len(looks)
+
+
+def test_points_and_joints_are_counted(iqm: Path, tmp_path: Path) -> None:
+    points = DATA / "cgeo/valid/points_a.cgeo"
+    done = meshmap.render(points, tmp_path / "points.png", size=(32, 32), points=9)
+    assert done["points"] > 0
+    assert (done["triangles"], done["joints"]) == (0, 0)
+    joints = meshmap.render(DATA / "iqm/valid/anim_only_joints.iqm", tmp_path / "joints.png", size=(32, 32))
+    assert joints["joints"] > 0
+    assert (joints["triangles"], joints["points"]) == (0, 0)
+    with pytest.raises(ValueError, match="points= has no effect: the file is not a cloud of points"):
+        meshmap.render(iqm, points=9)
+    with pytest.raises(meshmap.Error, match="nothing to draw") as caught:
+        meshmap.render(DATA / "cgeo/valid/empty_anim_a.cgeo")
+    assert caught.value.kind == "nothing_to_draw"
+
+
 @pytest.mark.parametrize("function", [meshmap.convert, meshmap.render])
 def test_wrong_values_are_errors_that_name_the_option(function: Any, iqm: Path, tmp_path: Path) -> None:
     for option in set(defaults_of(function)) - {"to"}:
@@ -102,6 +160,8 @@ def test_values_that_are_not_allowed_are_errors_that_list_the_others(iqm: Path, 
     of_picture: list[tuple[dict[str, Any], str]] = [
         ({"mode": "oil"}, "mode is 'oil': expected shaded, clay, wireframe or normals"),
         ({"samples": 2}, "samples is 2: expected 1, 4 or 9"),
+        ({"view": "back"}, "view is 'back': expected three-quarter, front, side or top"),
+        ({"background": "mud"}, "background is 'mud': expected white, black, transparent or a colour such as #f2f3f5"),
     ]
     for options, words in of_picture:
         with pytest.raises(ValueError, match=f"^{re.escape(words)}"):

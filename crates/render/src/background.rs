@@ -1,4 +1,4 @@
-//! What pictures have behind the meshes.
+//! The background of pictures.
 
 use std::fmt;
 use std::str::FromStr;

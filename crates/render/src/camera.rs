@@ -49,7 +49,7 @@ impl Viewpoint {
         const NONE: [f64; 2] = [1.0, 0.0];
         const QUARTER: [f64; 2] = [0.0, 1.0];
         // The cosine and the sine of the angle from the front to the viewer, and of the angle above the horizon. Ratios of whole numbers
-        // are the same on every host: those of three quarters are about 28 and 23 degrees.
+        // are the same on every host: the angles of three quarters are about 28 and 23 degrees.
         let (around, above) = match self {
             Self::ThreeQuarter => ([15.0 / 17.0, 8.0 / 17.0], [12.0 / 13.0, 5.0 / 13.0]),
             Self::Front => (NONE, NONE),
@@ -356,7 +356,7 @@ impl Camera {
 /// The ground as a camera sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground {
-    /// The directions of upright coordinates in those of the picture.
+    /// The directions of upright coordinates in directions of the picture.
     axes: [[f64; 3]; 3],
     /// In upright coordinates, from the origin at the height of the ground.
     eye: [f64; 3],

@@ -57,7 +57,7 @@ impl Drawn {
     }
 }
 
-/// What is seen at each pixel of a picture, or of some rows of it.
+/// The surfaces that are seen at each pixel of a picture, or of some rows of it.
 struct Canvas<Numbers, Vectors, Colors> {
     /// The light of what is solid, not yet darkened.
     colors: Colors,
@@ -269,7 +269,7 @@ fn each<T: Send>(is_parallel: bool, parts: Vec<T>, work: impl Fn(T) + Send + Syn
     }
 }
 
-/// What is done with the opacity of the images of a scene.
+/// The use of the opacity of the images of a scene.
 struct Alphas {
     /// For each image.
     textures: Vec<Alpha>,
@@ -418,7 +418,7 @@ impl Painter<'_> {
         }
     }
 
-    /// Paints the lines of a wireframe. Those of neighbouring pixels reach into a pixel, also from the rows above and below.
+    /// Paints the lines of a wireframe. Lines of neighbouring pixels reach into a pixel, also from the rows above and below.
     fn paint_wires(&self, rows: Range<u32>, pass: &impl Pass, wires: &mut [f32]) {
         let around = rows.start.saturating_sub(1)..(rows.end + 1).min(self.frame.height);
         let band = self.band(around.clone(), pass);

@@ -377,7 +377,7 @@ impl Drawing {
         corners
     }
 
-    /// The longest side of each triangle, of at most so many triangles as there are dots.
+    /// The longest side of each triangle, of at most as many triangles as dots.
     fn longest_sides(&self) -> Vec<[[f32; 3]; 2]> {
         let step = self.triangles.len().div_ceil(MOST_DOTS).max(1);
         let mut sides = Vec::new();

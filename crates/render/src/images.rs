@@ -21,7 +21,7 @@ pub(crate) struct Images {
 impl Images {
     /// The image that a surface names, if there is one, and it can be used.
     ///
-    /// Why an image is not drawn is reported once.
+    /// The reason why an image is not drawn is reported once.
     pub(crate) fn of(
         &mut self,
         name: &str,

@@ -131,7 +131,7 @@ pub(crate) struct Fragment {
     pub(crate) y: i64,
 }
 
-/// What a band draws.
+/// The triangles that a band draws.
 pub(crate) trait Pass {
     /// `true` for triangles that are drawn.
     fn takes(&self, id: u32) -> bool;
@@ -175,7 +175,7 @@ impl Behind<'_> {
         let (Some(nearness), Some(id)) = (layer.nearness.get(index), layer.ids.get(index)) else {
             return false;
         };
-        // Of triangles at the same place, the first is in front, as it is among solid ones.
+        // If triangles are at the same place, the first is in front, as it is among solid ones.
         let is_behind =
             fragment.nearness < *nearness || fragment.nearness == *nearness && fragment.id > *id;
         *id != NONE && is_behind
@@ -225,7 +225,7 @@ impl<'a> Band<'a> {
         self.ids.iter().all(|id| *id == NONE)
     }
 
-    /// How near each sample is, 0 where nothing is drawn.
+    /// The nearness of each sample, 0 if nothing is drawn.
     pub(crate) fn nearness(&self) -> &[f32] {
         &self.nearness
     }

@@ -122,9 +122,9 @@ impl Render {
     ///
     /// # Errors
     ///
-    /// [`Read`](crate::Error::Read) if the file cannot be read. [`NotHeld`](crate::Error::NotHeld) if there is nothing to draw, if no
-    /// pixel is drawn (all triangles are degenerate, for example), or if the moment does not exist.
-    /// [`NonFinite`](crate::Error::NonFinite) for such a number.
+    /// [`Read`](crate::Error::Read) if the file cannot be read. [`NothingToDraw`](crate::Error::NothingToDraw) if it has no triangles,
+    /// points or joints. [`NotHeld`](crate::Error::NotHeld) if no pixel is drawn (all triangles are seen edge-on, for example), or if the
+    /// moment does not exist. [`NonFinite`](crate::Error::NonFinite) for such a number.
     pub fn picture(&self, file: &MeshFile) -> Result<(Picture, Rendered)> {
         let budget = Budget::of_pictures(file);
         budget.run(|| {

@@ -237,17 +237,6 @@ impl Render {
         })
     }
 
-    /// The same with absolute paths of `textures`, so that the record of outputs does not take other folders for the same.
-    #[must_use]
-    pub fn with_whole_paths(mut self) -> Self {
-        for folder in &mut self.textures {
-            if let Ok(whole) = std::path::absolute(&folder) {
-                *folder = whole;
-            }
-        }
-        self
-    }
-
     /// `true` if surfaces show the images that they name.
     pub(crate) fn draws_images(&self) -> bool {
         self.mode == Mode::Shaded

@@ -88,7 +88,7 @@ impl Seen<'_> {
         Some(texture)
     }
 
-    /// What is done with the opacity of a triangle.
+    /// The use of the opacity of a triangle.
     pub(crate) fn alpha(&self, id: u32) -> Alpha {
         self.texture(id)
             .map_or(Alpha::Opaque, |texture| texture.alpha)

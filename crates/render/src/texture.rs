@@ -133,7 +133,7 @@ impl Texture {
 
 /// The two pixels around a coordinate of a repeated image, and the share of the second.
 fn neighbours(coordinate: f32, pixels: u32) -> (u32, u32, f32) {
-    // What is beyond the precision of a coordinate has no place between two pixels.
+    // A step beyond the precision of a coordinate has no place between two pixels.
     let within = coordinate - coordinate.floor();
     let within = if (0.0..1.0).contains(&within) {
         within
@@ -169,7 +169,7 @@ fn level_of(step: f32) -> (usize, f32) {
     (exponent as usize, fraction)
 }
 
-/// The mean of each four pixels. Those that cannot be seen have no colour.
+/// The mean of each four pixels. Pixels that cannot be seen have no colour.
 fn half_of(texels: &[[u8; 4]], sides: [u32; 2], half: [u32; 2], light: &[f32; 256]) -> Level {
     let [width, height] = half;
     let mut bytes = Vec::with_capacity(width as usize * height as usize);

@@ -8,12 +8,12 @@ use crate::shading::Seen;
 
 /// Half the width of lines, in pixels.
 const HALF: f32 = 0.6;
-/// Triangles of this height in pixels have lines of full strength; those of smaller ones would hide the surface.
+/// Triangles of this height in pixels have lines of full strength; lines of smaller ones would hide the surface.
 const FULL: f32 = 6.0;
 /// The strength of the lines of triangles that are too small to be seen one by one.
 const LEAST: f32 = 0.12;
 
-/// The share of a pixel that lines cover: of the triangles of its samples and of those of its neighbours.
+/// The share of a pixel that lines cover: of the triangles of its samples and of its neighbours.
 pub(crate) fn coverage(seen: &Seen<'_>, ids: &[u32], column: u32, row: u32) -> f32 {
     let middle = [column, row].map(|pixel| pixel as f32 + 0.5);
     let mut covered = 0.0;
@@ -58,7 +58,7 @@ fn distance(from: [f32; 2], to: [f32; 2], pixel: [f32; 2]) -> f32 {
     let there = [pixel[0] - from[0], pixel[1] - from[1]];
     let square = way[0] * way[0] + way[1] * way[1];
     let share = (there[0] * way[0] + there[1] * way[1]) / square;
-    // Of a side without a length, the first corner.
+    // The first corner of a side without a length.
     let share = if share > 0.0 { share.min(1.0) } else { 0.0 };
     let [x, y] = [there[0] - share * way[0], there[1] - share * way[1]];
     (x * x + y * y).sqrt()

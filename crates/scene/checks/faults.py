@@ -25,7 +25,6 @@ from zero import column_zero
 # Faults that a door cannot show, with the reason.
 BLIND = {
     ("V from the other edge", "render"): "pictures of normals have no images",
-    ("triangles the other way around", "render"): "both sides are drawn",
     ("colours not made linear", "render"): "pictures of normals have no colours",
     ("centimetres for metres", "render"): "the camera fits everything into the picture",
 }

@@ -16,7 +16,6 @@ from compare import Difference, Result
 from drawn import Absent, Array, Corners, Moment
 
 SIZE = 160
-GROUND = (0xF2, 0xF3, 0xF5)
 # From the front, turned to the right and raised: the cosines and sines of the two angles.
 AROUND = (15 / 17, 8 / 17)
 ABOVE = (12 / 13, 5 / 13)
@@ -47,19 +46,19 @@ class RenderDoor:
         return None
 
     def picture(self, moment: Moment) -> Array:
-        options: dict[str, Any] = {}
+        options: dict[str, Any] = {"mode": "normals", "background": "transparent"}
         if moment.kind == "clip":
             if not moment.is_named:
                 raise Absent("a clip whose name is not its own")
-            options = {"anim": moment.name, "frame": int(moment.frame)}
+            options |= {"anim": moment.name, "frame": int(moment.frame)}
         elif moment.kind == "snapshot":
-            options = {"snapshot": int(moment.frame)}
+            options |= {"snapshot": int(moment.frame)}
         elif moment.kind == "level":
-            options = {"lod": moment.name.removesuffix("_lod")}
+            options |= {"lod": moment.name.removesuffix("_lod")}
         elif moment.kind == "between":
             raise Absent("one snapshot")
         try:
-            return np.asarray(meshmap.render(self.path, size=(SIZE, SIZE), samples=1, mode="normals", **options))
+            return np.asarray(meshmap.render(self.path, size=(SIZE, SIZE), samples=1, **options))
         except (meshmap.Error, ValueError) as error:
             raise Absent(str(error)) from None
 
@@ -74,8 +73,8 @@ class RenderDoor:
         wanted, is_covered = drawn(expected)
         if is_covered.mean() < LEAST_COVERED:
             raise Absent("dots, because triangles cover next to nothing")
-        found = self.picture(moment).astype(int)
-        is_found = (found != GROUND).any(axis=2)
+        picture = self.picture(moment).astype(int)
+        found, is_found = picture[..., :3], picture[..., 3] > 0
         most = max(4, int(is_covered.sum() * MOST_COVERED))
         others = int((is_covered != is_found).sum())
         differences = []

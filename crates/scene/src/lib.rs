@@ -100,7 +100,7 @@ pub use clip::{Clip, Event};
 pub use draw::{DrawOptions, Drawn};
 pub use error::{Error, Result};
 pub use fact::{Fact, FactKind};
-pub use material::{Material, is_image};
+pub use material::{Material, is_image, is_image_file};
 pub use options::{Levels, PosedFrame, SceneOptions};
 pub use pose::{Pose, VectorKind};
 pub use remark::Remark;

@@ -284,7 +284,7 @@ test('a mesh names its image, by a path below the folder of the file', async () 
     };
     const expected = {
         'crate.png': 'crate.png', 'a/b.JPG': 'a/b.JPG', 'a\\b.webp': 'a/b.webp', '../b.png': 'b.png', 'C:\\b.png': 'b.png',
-        '//h/b.png': 'b.png', 'b.tga': null, 'crate': null, '..': null, 'a:b.png': null,
+        '//h/b.png': 'b.png', 'b.pngMat': 'b.png', 'a/b.jpg_1': 'a/b.jpg', 'b.tgaMat': null, 'b.tga': null, 'crate': null, '..': null, 'a:b.png': null,
     };
     for (const [name, path] of Object.entries(expected)) assert.equal(await image(name), path, name);
     // Node shows no images: the mesh keeps its colour.

@@ -74,11 +74,16 @@ pub(crate) fn texture(name: &str) -> Option<String> {
             .iter()
             .any(|shown| shown.eq_ignore_ascii_case(ending))
     };
-    // The others are guesses, which would be requests in vain.
-    texture_paths(name)
+    // The name of the file, or the image that it begins with. The other paths are guesses, which would be requests in vain.
+    let stored = last_part(name.trim());
+    let path = texture_paths(name)
         .into_iter()
-        .next()
-        .filter(|path| is_shown(path) && name.ends_with(path.rsplit('/').next().unwrap_or(path)))
+        .find(|path| stored.starts_with(last_part(path)))?;
+    is_shown(&path).then_some(path)
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// A mesh, but for its arrays.

@@ -66,13 +66,9 @@ impl ConvertArgs {
 
     /// The conversion to a target. Prints an error about an option that has no effect.
     fn convert(&self, target: Target) -> Option<Convert> {
-        // Absolute, so that the index of outputs does not take other folders for the same.
-        let whole =
-            |folder: &PathBuf| std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
-        let textures = self.convert.textures.iter().map(whole).collect();
         let convert = Convert {
             target,
-            textures,
+            textures: outputs::absolute(&self.convert.textures),
             ..self.convert.clone()
         };
         match convert.check_settings() {
@@ -346,9 +342,6 @@ fn write(
 
 /// The properties of the JSON object.
 fn facts(outcome: &meshmap_export::Outcome) -> Value {
-    let textures = outcome.textures.found();
-    let textures =
-        textures.map(|(name, file)| json!({ "name": name, "file": file.to_string_lossy() }));
     let facts = json!({
         "triangles": outcome.triangles,
         "degenerate": outcome.degenerate,
@@ -357,7 +350,7 @@ fn facts(outcome: &meshmap_export::Outcome) -> Value {
         "joints": outcome.joints,
         "snapshots": outcome.snapshots,
         "animations": outcome.animations,
-        "textures": textures.collect::<Vec<_>>(),
+        "textures": outputs::textures(&outcome.textures),
         "moment": outcome.moment,
     });
     json_text::with(facts, report::facts::<Convert>(&outcome.report))

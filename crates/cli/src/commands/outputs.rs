@@ -13,7 +13,7 @@ use std::time::Instant;
 use meshmap::MeshFile;
 use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
 use meshmap_catalog::json as json_text;
-use meshmap_export::{Convert, Limit, Textures, find_up_to_date, is_image};
+use meshmap_export::{Convert, Limit, Textures, find_up_to_date, is_image_file};
 use meshmap_images::Library;
 use meshmap_outputs::{
     Made, Names, Origin, Output, Outputs, Place, Record, Written as WrittenFile, find_conflict,
@@ -209,6 +209,24 @@ impl Damaged {
     }
 }
 
+/// Folders of images as absolute paths, so that the index of outputs does not take other folders for the same.
+pub(super) fn absolute(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let mut whole = Vec::new();
+    for folder in folders {
+        whole.push(std::path::absolute(folder).unwrap_or_else(|_| folder.clone()));
+    }
+    whole
+}
+
+/// The images that an output shows, refers to or holds, for its JSON object.
+pub(super) fn textures(textures: &Textures) -> Value {
+    let mut objects = Vec::new();
+    for (name, file) in textures.found() {
+        objects.push(json!({ "name": name, "file": file.to_string_lossy() }));
+    }
+    Value::Array(objects)
+}
+
 /// The settings for writing and reporting the outputs of a command.
 pub(super) struct Plan<'a> {
     /// The directory of the outputs; `None` for one output, which is always written.
@@ -255,7 +273,7 @@ pub(super) fn jobs(
         .collect();
     // Images have no outputs, but lie next to meshes of the same name.
     let names = name_all(&sources, ending, |source| {
-        is_image(&source.to_string_lossy())
+        is_image_file(&source.to_string_lossy())
     });
     let mut jobs = Vec::new();
     for (input, name) in found.files.iter().zip(names) {

@@ -60,8 +60,7 @@ pub(crate) fn run(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let mut found = inputs::find(&args.paths, choice);
-    let whole = args.render.clone().with_whole_paths();
-    let (render, is_thumbnail) = (&whole, args.thumbnail);
+    let (render, is_thumbnail) = (&args.render, args.thumbnail);
     let moves = render.animation || render.turntable.is_some();
     let is_one = found.single && found.files.len() == 1;
     let Some(output) = &args.output else {
@@ -137,7 +136,7 @@ pub(crate) fn run(
     }
     let plan = Plan {
         outputs: (!is_one || is_directory).then_some(&outputs),
-        options: whole.identity(),
+        options: identity(&args.render),
         also: Some(Vec::new()),
         force: args.force,
         library: render.library.clone(),
@@ -274,8 +273,12 @@ fn about(rendered: &Rendered) -> String {
     } else {
         text::line(&rendered.moment) + "   "
     };
+    let textures = match rendered.textures.found().count() {
+        0 => String::new(),
+        count => format!(", {}", text::plural(count as u64, "texture")),
+    };
     format!(
-        "{width} x {height}{pictures}   {moment}{}",
+        "{width} x {height}{pictures}   {moment}{}{textures}",
         shapes(rendered)
     )
 }
@@ -296,6 +299,15 @@ fn shapes(rendered: &Rendered) -> String {
     } else {
         words.join(", ")
     }
+}
+
+/// The options that decide about the content of pictures.
+fn identity(render: &Render) -> String {
+    let whole = Render {
+        textures: outputs::absolute(&render.textures),
+        ..render.clone()
+    };
+    whole.identity()
 }
 
 /// The settings for one file, in whose folder images are looked for.
@@ -363,6 +375,7 @@ fn facts(rendered: &Rendered) -> Value {
         "triangles": rendered.triangles,
         "points": rendered.points,
         "joints": rendered.joints,
+        "textures": outputs::textures(&rendered.textures),
         "moment": rendered.moment,
     });
     json_text::with(facts, report::facts::<Render>(&rendered.report))

@@ -21,7 +21,7 @@ pub(crate) fn meshmap_with(arguments: &[&str]) -> Output {
     meshmap().args(arguments).run()
 }
 
-/// What a command printed.
+/// The text that a command printed.
 pub(crate) fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }

@@ -72,9 +72,10 @@ def convert(
         merge_materials: Writes one material for all material IDs of a CGeo file, and the IDs as an attribute.
         keep_materials: Writes a material for each material ID; otherwise more than 1,000 IDs become one material.
         keep_degenerate: In USD, also writes triangles with two equal corners, which crash Blender's import.
-        textures: Folders below which the images that the file names are looked for, besides the folder of the file.
-        copy_textures: Copies these images into the folder `OUTPUT.textures`. Otherwise the output refers to the originals.
-        embed_textures: In glTF, puts them into the output.
+        textures: Folders below which the images that the file names are looked for, at any depth, besides the folder of the file.
+        copy_textures: Copies these images into the folder `OUTPUT.textures`, as PNG if few programs read their kind. Otherwise the output
+            refers to the originals.
+        embed_textures: In glTF, puts them into the output. TGA, BMP and DDS are put there as PNG in any case, unless they are copied.
         zero_non_finite: Writes 0 for NaN and infinite values. Otherwise such positions are an error, and other attributes with
             such values are left out.
         max_output_bytes: Limits the output. By default it is 64 MiB, or 256 times the file if that is more. Memory is limited

@@ -15,7 +15,8 @@ class Error(Exception):
 
     Attributes:
         kind: ``unknown_format``, ``truncated``, ``malformed``, ``unsupported``, ``limit_exceeded``, ``out_of_range``,
-            ``mismatch``, ``io``, ``not_found``, ``not_finite``, ``not_held``, ``nothing_to_convert`` or ``other``.
+            ``mismatch``, ``io``, ``not_found``, ``not_finite``, ``not_held``, ``nothing_to_convert``, ``nothing_to_draw`` or
+            ``other``.
         format: The name of the format, if it is known.
         address: The part of the file, such as ``snapshots[12].positions``.
         byte_range: First byte that is wrong or missing, and the byte after the last one.

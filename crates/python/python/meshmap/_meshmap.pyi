@@ -292,6 +292,12 @@ def render(
     size: tuple[int, int] = (1024, 1024),
     samples: Literal[1, 4, 9] = 4,
     mode: Literal["shaded", "clay", "wireframe", "normals"] = "shaded",
+    no_occlusion: bool = False,
+    no_shadow: bool = False,
+    background: str = "#f2f3f5",
+    view: Literal["three-quarter", "front", "side", "top"] = "three-quarter",
+    points: float | None = None,
+    textures: Sequence[_Path] | None = None,
     up: _Axis | None = None,
     turn: Literal[0, 90, 180, 270] = 0,
     meshes: Sequence[str] | None = None,
@@ -306,7 +312,8 @@ def render(
     every: int = 1,
     zero_non_finite: bool = False,
 ) -> NDArray[np.uint8]:
-    """Draws a mesh file without a GPU. Writes a PNG if `output` is given; otherwise returns `uint8 [height, width, 3]`, sRGB.
+    """Draws a mesh file without a GPU. Writes a PNG if `output` is given; otherwise returns `uint8 [height, width, 3]`, sRGB;
+    `[height, width, 4]` with a transparent background. Surfaces show the images that the file names, if they are found.
 
     Args:
         source: A file, or what `open` takes.
@@ -314,6 +321,12 @@ def render(
         size: Width and height in pixels, 1 to 8192; of a contact sheet, the size of each tile.
         samples: Samples of each pixel: 1, 4 or 9.
         mode: `shaded`, `clay` (one colour for all materials), `wireframe` or `normals`.
+        no_occlusion: Leaves out ambient occlusion, which darkens folds and corners.
+        no_shadow: Leaves out the shadow on the ground below the mesh.
+        background: `white`, `black`, `transparent`, or a colour such as `#f2f3f5`.
+        view: The side from which everything is seen: `three-quarter`, `front`, `side` (from the right) or `top`.
+        points: The width of points in pixels; by default from 3 to 12 of 1024, by their number. For clouds of points.
+        textures: Folders below which the images that the file names are looked for, besides the folder of the file.
         up: The axis that points up, instead of the axis of the format.
         turn: Turns everything about the up axis by 90, 180 or 270 degrees, counter-clockwise as seen from above.
         meshes: Addresses of the meshes to draw; by default what viewers show.
@@ -328,8 +341,8 @@ def render(
         zero_non_finite: Draws 0 for NaN and infinite values, which are an error otherwise.
 
     Returns:
-        The picture; or, with `output`, a dict of `file`, `size`, `pictures`, `triangles`, `moment`, and `left_out`, `changed`,
-        `assumed` and `warnings` as `convert` has them.
+        The picture; or, with `output`, a dict of `file`, `size`, `pictures`, `triangles`, `points` (of clouds), `joints` (of files without
+        meshes), `moment`, and `textures`, `left_out`, `changed`, `assumed` and `warnings` as `convert` has them.
     """
 @overload
 def render(
@@ -339,6 +352,12 @@ def render(
     size: tuple[int, int] = (1024, 1024),
     samples: Literal[1, 4, 9] = 4,
     mode: Literal["shaded", "clay", "wireframe", "normals"] = "shaded",
+    no_occlusion: bool = False,
+    no_shadow: bool = False,
+    background: str = "#f2f3f5",
+    view: Literal["three-quarter", "front", "side", "top"] = "three-quarter",
+    points: float | None = None,
+    textures: Sequence[_Path] | None = None,
     up: _Axis | None = None,
     turn: Literal[0, 90, 180, 270] = 0,
     meshes: Sequence[str] | None = None,

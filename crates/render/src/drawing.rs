@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use meshmap::{
-    Attribute, Axis, Bounds, Influences, MeshFile, MeshView, Semantic, VOrigin, colors_to_linear,
+    Attribute, Axis, Bounds, Influences, MeshFile, MeshView, Semantic, VOrigin, Winding,
+    colors_to_linear,
 };
 use meshmap_job::{Budget, Change, Error, ImageProblem, Moment, Result, Why, check_snapshots};
 use meshmap_scene::vector::{cross, dot, dot_width, face_normal, sub, unit_of_f64};
@@ -275,7 +276,7 @@ impl Drawing {
                 drawing.add_points(mesh, ordinal, scene.pose(), render, rendered)?;
                 continue;
             }
-            drawing.add(mesh, scene.pose(), render, rendered)?;
+            drawing.add(mesh, &scene, render, rendered)?;
         }
         let joints = scene.bones().as_flattened();
         let width = f64::max(f64::from(dot_width(joints)), scale_of(joints) / 150.0);
@@ -510,7 +511,7 @@ impl Drawing {
     fn add(
         &mut self,
         mesh: &Mesh,
-        pose: Option<&Pose>,
+        scene: &Scene,
         render: &Render,
         rendered: &mut Rendered,
     ) -> Result<()> {
@@ -548,7 +549,7 @@ impl Drawing {
             }
         }
         let index_of = |place: usize| used.index(place) as usize;
-        if let Some((pose, influences)) = influences(view, pose)? {
+        if let Some((pose, influences)) = influences(view, scene.pose())? {
             pose.apply(VectorKind::Point, &influences, index_of, &mut positions);
             finite(
                 &mut positions,
@@ -574,14 +575,22 @@ impl Drawing {
             });
         };
         let places = |triangle: &[u32; 3]| triangle.map(|corner| used.place(corner));
-        let triangles: Vec<[u32; 3]> = corners.as_chunks::<3>().0.iter().map(places).collect();
+        let mut triangles: Vec<[u32; 3]> = corners.as_chunks::<3>().0.iter().map(places).collect();
         drop(corners);
         let is_creased = normals.is_none();
         let mut normals = normals.unwrap_or_else(|| vec![[0.0; 3]; positions.len()]);
         for normal in &mut normals {
             *normal = unit_of_f64(normal.map(f64::from)).unwrap_or([0.0; 3]);
         }
-        complete(&mut normals, &positions, &triangles);
+        if normals.contains(&[0.0; 3]) {
+            // Normals of triangles point to the side from which these run counter-clockwise.
+            if scene.turns_triangles(Winding::CounterClockwise)? {
+                for [_, second, third] in &mut triangles {
+                    std::mem::swap(second, third);
+                }
+            }
+            complete(&mut normals, &positions, &triangles);
+        }
         self.surfaces(mesh, is_creased);
         self.colors(&used, view)?;
         if mesh.texture.is_some() {
@@ -887,9 +896,6 @@ fn finite(
 
 /// Gives vertices without a normal the mean of the triangles around their place, by their areas.
 fn complete(normals: &mut [[f32; 3]], positions: &[[f32; 3]], triangles: &[[u32; 3]]) {
-    if normals.iter().all(|normal| *normal != [0.0; 3]) {
-        return;
-    }
     // Vertices that differ in other things, as those at a seam do, are one place, which has the index of the first vertex.
     let bits = |index: u32| {
         let position = positions.get(index as usize).copied().unwrap_or_default();

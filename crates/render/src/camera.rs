@@ -49,7 +49,7 @@ impl Viewpoint {
         const NONE: [f64; 2] = [1.0, 0.0];
         const QUARTER: [f64; 2] = [0.0, 1.0];
         // The cosine and the sine of the angle from the front to the viewer, and of the angle above the horizon. Ratios of whole numbers
-        // are the same on every host: those of three quarters are about 28 and 23 degrees.
+        // are the same on every host: the angles of three quarters are about 28 and 23 degrees.
         let (around, above) = match self {
             Self::ThreeQuarter => ([15.0 / 17.0, 8.0 / 17.0], [12.0 / 13.0, 5.0 / 13.0]),
             Self::Front => (NONE, NONE),
@@ -365,6 +365,16 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
+    /// The distances of a place in pixels from the nearer sides of the picture, as shares of half its shorter side.
+    pub(crate) fn inside(&self, x: f64, y: f64) -> [f64; 2] {
+        let [width, height] = self.middle;
+        let half = if width < height { width } else { height };
+        [
+            (width - (x - width).abs()) / half,
+            (height - (y - height).abs()) / half,
+        ]
+    }
+
     /// The point on the ground that is seen at a place in pixels, as [`Camera::above_ground`] has it without the height; `None` above the
     /// horizon.
     pub(crate) fn at(&self, x: f64, y: f64) -> Option<[f64; 2]> {

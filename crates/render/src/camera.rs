@@ -356,7 +356,7 @@ impl Camera {
 /// The ground as a camera sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground {
-    /// The directions of upright coordinates in those of the picture.
+    /// The directions of upright coordinates, as directions of the picture.
     axes: [[f64; 3]; 3],
     /// In upright coordinates, from the origin at the height of the ground.
     eye: [f64; 3],

@@ -320,6 +320,10 @@ impl Drawing {
             rendered.report.change(change, triangles as u64);
             return Ok(());
         }
+        if is_one_place(&corners) {
+            // Each dot would fill the picture.
+            corners.truncate(1);
+        }
         let step = corners.len().div_ceil(MOST_DOTS).max(1);
         let dots = || corners.iter().step_by(step);
         let shapes = dots().len() + lines.len();
@@ -714,8 +718,13 @@ impl Drawing {
         // One for each point, of which each corner of its dot has it.
         let first = self.colors.len() - points.len().min(self.colors.len());
         let colors = self.colors.split_off(first);
+        if is_one_place(&points) {
+            // Each dot would fill the picture.
+            points.truncate(1);
+        }
+        let of_dots = colors.into_iter().take(points.len());
         self.colors
-            .extend(colors.into_iter().flat_map(|color| [color; DOT.len()]));
+            .extend(of_dots.flat_map(|color| [color; DOT.len()]));
         let frame = render.frame();
         let width = render.points.unwrap_or(usual_width(points.len(), frame));
         let radius = (pixels(width, &points, frame) / 2.0) as f32;
@@ -809,6 +818,11 @@ impl Drawing {
 fn extent(points: &[[f32; 3]]) -> [f64; 3] {
     let bounds = Bounds::around(points.iter().copied()).unwrap_or_default();
     sub(bounds.max.map(f64::from), bounds.min.map(f64::from))
+}
+
+/// `true` if all of several points have the same coordinates.
+fn is_one_place(points: &[[f32; 3]]) -> bool {
+    points.len() > 1 && extent(points) == [0.0; 3]
 }
 
 /// About the width of `count` pixels of a picture in which points are seen.

@@ -249,6 +249,29 @@ fn normals_are_colours_in_the_directions_of_the_axis_that_points_up() {
 }
 
 #[test]
+fn triangles_and_points_in_one_place_are_one_dot() {
+    let corners = [[3.0, 1.0, 2.0]; 300];
+    let triangles: Vec<[u32; 3]> = (0..100)
+        .map(|index| [index * 3, index * 3 + 1, index * 3 + 2])
+        .collect();
+    let drawn = |triangles: &[[u32; 3]]| {
+        let file = bodies(&[(&corners, triangles)]);
+        picture(&small(), &file).bytes().to_vec()
+    };
+    assert!(drawn(&triangles) == drawn(&triangles[..1]));
+
+    let points = |count: usize| {
+        let mesh = Mesh {
+            positions: vec![[3.0, 1.0, 2.0]; count],
+            ..Mesh::default()
+        };
+        let file = cgeo::file(&[snapshot(&mesh, mesh.complete())], cgeo::dialects()[0]);
+        picture(&small(), &open::file(file)).bytes().to_vec()
+    };
+    assert!(points(100) == points(1));
+}
+
+#[test]
 fn computed_normals_point_to_the_side_of_the_front() {
     const NORMAL: u32 = 2;
     // Fronts run clockwise in IQM, and counter-clockwise in most formats.

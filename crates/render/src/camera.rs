@@ -356,7 +356,7 @@ impl Camera {
 /// The ground as a camera sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground {
-    /// The directions of upright coordinates in directions of the picture.
+    /// The directions of upright coordinates, as directions of the picture.
     axes: [[f64; 3]; 3],
     /// In upright coordinates, from the origin at the height of the ground.
     eye: [f64; 3],
@@ -365,6 +365,16 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
+    /// The distances of a place in pixels from the nearer sides of the picture, as shares of half its shorter side.
+    pub(crate) fn inside(&self, x: f64, y: f64) -> [f64; 2] {
+        let [width, height] = self.middle;
+        let half = if width < height { width } else { height };
+        [
+            (width - (x - width).abs()) / half,
+            (height - (y - height).abs()) / half,
+        ]
+    }
+
     /// The point on the ground that is seen at a place in pixels, as [`Camera::above_ground`] has it without the height; `None` above the
     /// horizon.
     pub(crate) fn at(&self, x: f64, y: f64) -> Option<[f64; 2]> {

@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use meshmap::{
-    Attribute, Axis, Bounds, Influences, MeshFile, MeshView, Semantic, VOrigin, colors_to_linear,
+    Attribute, Axis, Bounds, Influences, MeshFile, MeshView, Semantic, VOrigin, Winding,
+    colors_to_linear,
 };
 use meshmap_job::{Budget, Change, Error, ImageProblem, Moment, Result, Why, check_snapshots};
 use meshmap_scene::vector::{cross, dot, dot_width, face_normal, sub, unit_of_f64};
@@ -275,7 +276,7 @@ impl Drawing {
                 drawing.add_points(mesh, ordinal, scene.pose(), render, rendered)?;
                 continue;
             }
-            drawing.add(mesh, scene.pose(), render, rendered)?;
+            drawing.add(mesh, &scene, render, rendered)?;
         }
         let joints = scene.bones().as_flattened();
         let width = f64::max(f64::from(dot_width(joints)), scale_of(joints) / 150.0);
@@ -318,6 +319,10 @@ impl Drawing {
             let change = Change::TrianglesOutside;
             rendered.report.change(change, triangles as u64);
             return Ok(());
+        }
+        if is_one_place(&corners) {
+            // Each dot would fill the picture.
+            corners.truncate(1);
         }
         let step = corners.len().div_ceil(MOST_DOTS).max(1);
         let dots = || corners.iter().step_by(step);
@@ -510,7 +515,7 @@ impl Drawing {
     fn add(
         &mut self,
         mesh: &Mesh,
-        pose: Option<&Pose>,
+        scene: &Scene,
         render: &Render,
         rendered: &mut Rendered,
     ) -> Result<()> {
@@ -548,7 +553,7 @@ impl Drawing {
             }
         }
         let index_of = |place: usize| used.index(place) as usize;
-        if let Some((pose, influences)) = influences(view, pose)? {
+        if let Some((pose, influences)) = influences(view, scene.pose())? {
             pose.apply(VectorKind::Point, &influences, index_of, &mut positions);
             finite(
                 &mut positions,
@@ -574,14 +579,22 @@ impl Drawing {
             });
         };
         let places = |triangle: &[u32; 3]| triangle.map(|corner| used.place(corner));
-        let triangles: Vec<[u32; 3]> = corners.as_chunks::<3>().0.iter().map(places).collect();
+        let mut triangles: Vec<[u32; 3]> = corners.as_chunks::<3>().0.iter().map(places).collect();
         drop(corners);
         let is_creased = normals.is_none();
         let mut normals = normals.unwrap_or_else(|| vec![[0.0; 3]; positions.len()]);
         for normal in &mut normals {
             *normal = unit_of_f64(normal.map(f64::from)).unwrap_or([0.0; 3]);
         }
-        complete(&mut normals, &positions, &triangles);
+        if normals.contains(&[0.0; 3]) {
+            // Normals of triangles point to the side from which these run counter-clockwise.
+            if scene.turns_triangles(Winding::CounterClockwise)? {
+                for [_, second, third] in &mut triangles {
+                    std::mem::swap(second, third);
+                }
+            }
+            complete(&mut normals, &positions, &triangles);
+        }
         self.surfaces(mesh, is_creased);
         self.colors(&used, view)?;
         if mesh.texture.is_some() {
@@ -705,8 +718,13 @@ impl Drawing {
         // One for each point, of which each corner of its dot has it.
         let first = self.colors.len() - points.len().min(self.colors.len());
         let colors = self.colors.split_off(first);
+        if is_one_place(&points) {
+            // Each dot would fill the picture.
+            points.truncate(1);
+        }
+        let of_dots = colors.into_iter().take(points.len());
         self.colors
-            .extend(colors.into_iter().flat_map(|color| [color; DOT.len()]));
+            .extend(of_dots.flat_map(|color| [color; DOT.len()]));
         let frame = render.frame();
         let width = render.points.unwrap_or(usual_width(points.len(), frame));
         let radius = (pixels(width, &points, frame) / 2.0) as f32;
@@ -802,6 +820,11 @@ fn extent(points: &[[f32; 3]]) -> [f64; 3] {
     sub(bounds.max.map(f64::from), bounds.min.map(f64::from))
 }
 
+/// `true` if all of several points have the same coordinates.
+fn is_one_place(points: &[[f32; 3]]) -> bool {
+    points.len() > 1 && extent(points) == [0.0; 3]
+}
+
 /// About the width of `count` pixels of a picture in which points are seen.
 fn pixels(count: f64, points: &[[f32; 3]], frame: Frame) -> f64 {
     count * scale_of(points) / f64::from(frame.width.min(frame.height).max(1))
@@ -887,9 +910,6 @@ fn finite(
 
 /// Gives vertices without a normal the mean of the triangles around their place, by their areas.
 fn complete(normals: &mut [[f32; 3]], positions: &[[f32; 3]], triangles: &[[u32; 3]]) {
-    if normals.iter().all(|normal| *normal != [0.0; 3]) {
-        return;
-    }
     // Vertices that differ in other things, as those at a seam do, are one place, which has the index of the first vertex.
     let bits = |index: u32| {
         let position = positions.get(index as usize).copied().unwrap_or_default();

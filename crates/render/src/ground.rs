@@ -17,6 +17,8 @@ const MARGIN: f64 = 40.0;
 const HEIGHT: f64 = 0.4;
 /// The share of light that the darkest shadow takes.
 const DARKEST: f32 = 0.65;
+/// The share of half the picture at its border in which the shadow fades: about what a scene leaves free.
+const BORDER: f64 = 0.1;
 /// The radii of the two blurs, in pixels of the picture from below: of the contact, and of the wide shadow around it.
 const RADII: [usize; 2] = [3, 12];
 
@@ -88,10 +90,8 @@ impl Shadow {
 
     /// The share of the light that is missing at the ground that is seen at a pixel.
     pub(crate) fn at(&self, column: u32, row: u32) -> f32 {
-        let Some([x, z]) = self
-            .ground
-            .at(f64::from(column) + 0.5, f64::from(row) + 0.5)
-        else {
+        let place = [f64::from(column) + 0.5, f64::from(row) + 0.5];
+        let Some([x, z]) = self.ground.at(place[0], place[1]) else {
             return 0.0;
         };
         let [x, y] = [(x - self.corner[0]), (z - self.corner[1])].map(|way| way * self.scale - 0.5);
@@ -107,11 +107,22 @@ impl Shadow {
         #[expect(clippy::cast_possible_truncation, reason = "shares of 1")]
         let (across, down) = ((x - left as f64) as f32, (y - above as f64) as f32);
         let mixed = |a: f32, b: f32, share: f32| a + (b - a) * share;
-        mixed(
+        let missing = mixed(
             mixed(at(left, above), at(left + 1, above), across),
             mixed(at(left, above + 1), at(left + 1, above + 1), across),
             down,
-        )
+        );
+        missing * self.fade(place)
+    }
+
+    /// The share of the shadow that is left at a place of the picture: at its border there is none. A shadow that ends at the border is
+    /// seen to be cut off, above all on a page that shows a transparent picture.
+    fn fade(&self, [x, y]: [f64; 2]) -> f32 {
+        let [across, down] = self.ground.inside(x, y);
+        let nearest = if across < down { across } else { down };
+        #[expect(clippy::cast_possible_truncation, reason = "a share of 1")]
+        let share = (nearest / BORDER).clamp(0.0, 1.0) as f32;
+        share * share * (3.0 - 2.0 * share)
     }
 }
 

@@ -286,8 +286,7 @@ impl<'a> Band<'a> {
                 let first =
                     (row - self.rows.start) as usize * self.width as usize + columns.start as usize;
                 let pixels = (first + inside.start) * count..(first + inside.end) * count;
-                let (mut index, mut across) =
-                    (pixels.start + sample, x + ((inside.start as i64) << FINE));
+                let (index, across) = (pixels.start + sample, x + ((inside.start as i64) << FINE));
                 if let (Some(ids), Some(nearness)) = (
                     self.ids.get_mut(pixels.clone()),
                     self.nearness.get_mut(pixels),
@@ -296,22 +295,25 @@ impl<'a> Band<'a> {
                         .chunks_exact_mut(count)
                         .zip(nearness.chunks_exact_mut(count));
                     let mut passed = inside.start as f64;
-                    for (ids, near) in pixels {
+                    for (number, (ids, near)) in pixels.enumerate() {
                         #[expect(clippy::cast_possible_truncation, reason = "the nearest will do")]
                         let nearness = (start + step * passed) as f32;
+                        passed += 1.0;
+                        // Most samples of crowded scenes are hidden, and need nothing else.
+                        let is_nearer = nearness > near[sample];
+                        if !is_nearer {
+                            continue;
+                        }
                         let fragment = Fragment {
                             id,
-                            sample: index,
+                            sample: index + number * count,
                             nearness,
-                            x: across,
+                            x: across + ((number as i64) << FINE),
                             y,
                         };
-                        if nearness > near[sample] && pass.covers(&fragment) {
+                        if pass.covers(&fragment) {
                             (ids[sample], near[sample]) = (id, nearness);
                         }
-                        passed += 1.0;
-                        index += count;
-                        across += i64::from(PIXEL);
                     }
                 }
                 y += i64::from(PIXEL);

@@ -176,7 +176,7 @@ impl Seen<'_> {
         } else {
             flat
         };
-        let normal = if dot(smooth, side) < 0.0 {
+        let normal = if dot(smooth, side) < -IN_PLANE {
             scaled(smooth, -1.0)
         } else {
             smooth
@@ -259,6 +259,10 @@ impl Shares {
 /// The cosine of the angle between a triangle and a computed normal of a corner, about 45 degrees, from which on the
 /// triangle has an edge there.
 const CREASE: f32 = 0.7;
+
+/// Maximum cosine of the angle between a normal that lies in its triangle and the normal of the triangle. It is on the visible side then,
+/// because rounding would decide otherwise, for each pixel by itself.
+const IN_PLANE: f32 = 1e-4;
 
 /// The light that a surface of a colour sends to the viewer.
 fn lit(base: Light, normal: [f32; 3]) -> Light {

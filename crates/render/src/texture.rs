@@ -169,7 +169,7 @@ fn level_of(step: f32) -> (usize, f32) {
     (exponent as usize, fraction)
 }
 
-/// The mean of each four pixels. Pixels that cannot be seen have no colour.
+/// The mean of each four pixels, whose opacity does not matter for the colour: as GPUs make smaller copies.
 fn half_of(texels: &[[u8; 4]], sides: [u32; 2], half: [u32; 2], light: &[f32; 256]) -> Level {
     let [width, height] = half;
     let mut bytes = Vec::with_capacity(width as usize * height as usize);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use meshmap::{Axis, Cause, Format, Limits, MeshFile, Meter, Options, Parallelism, Source};
-use meshmap_render::{Background, Mode, Picture, Render, Samples, Sheet};
+use meshmap_render::{Background, Mode, Picture, Render, Samples, Sheet, Viewpoint};
 use meshmap_render::{Change, Error, Turn};
 use meshmap_testing::fixtures::cgeo::{self, Mesh, snapshot};
 use meshmap_testing::fixtures::openctm::{Body, RAW};
@@ -246,6 +246,52 @@ fn normals_are_colours_in_the_directions_of_the_axis_that_points_up() {
     // To the front is blue; a square that lies down points up, which is green.
     assert_eq!(middle(Axis::Y), [128, 128, 255]);
     assert_eq!(middle(Axis::Z), [128, 255, 128]);
+}
+
+#[test]
+fn triangles_and_points_in_one_place_are_one_dot() {
+    let corners = [[3.0, 1.0, 2.0]; 300];
+    let triangles: Vec<[u32; 3]> = (0..100)
+        .map(|index| [index * 3, index * 3 + 1, index * 3 + 2])
+        .collect();
+    let drawn = |triangles: &[[u32; 3]]| {
+        let file = bodies(&[(&corners, triangles)]);
+        picture(&small(), &file).bytes().to_vec()
+    };
+    assert!(drawn(&triangles) == drawn(&triangles[..1]));
+
+    let points = |count: usize| {
+        let mesh = Mesh {
+            positions: vec![[3.0, 1.0, 2.0]; count],
+            ..Mesh::default()
+        };
+        let file = cgeo::file(&[snapshot(&mesh, mesh.complete())], cgeo::dialects()[0]);
+        picture(&small(), &open::file(file)).bytes().to_vec()
+    };
+    assert!(points(100) == points(1));
+}
+
+#[test]
+fn computed_normals_point_to_the_side_of_the_front() {
+    const NORMAL: u32 = 2;
+    // Fronts run clockwise in IQM, and counter-clockwise in most formats.
+    let sheet = fixtures::iqm::Writer::sheets(1, 2, 2);
+    let render = Render {
+        mode: Mode::Normals,
+        view: Viewpoint::Top,
+        ..small()
+    };
+    let middle = |writer: &fixtures::iqm::Writer| {
+        let file = open::file(writer.to_bytes());
+        picture(&render, &file).pixel(48, 48).unwrap()
+    };
+    let stored = middle(&sheet);
+    let computed = middle(&sheet.without_array(NORMAL));
+    // Green is upwards.
+    assert!(
+        stored[1] > 200 && computed[1] > 200,
+        "{stored:?} {computed:?}"
+    );
 }
 
 #[test]

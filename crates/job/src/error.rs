@@ -150,7 +150,7 @@ impl Error {
                 option(setting),
                 list(targets, "and")
             ),
-            Self::WithoutEffect { setting, kinds } if kinds.is_empty() => format!(
+            Self::WithoutEffect { setting, kinds: [] } => format!(
                 "the option {} has no effect: the file is not a cloud of points",
                 option(setting)
             ),

@@ -316,7 +316,7 @@ impl Files<'_> {
     fn png(&self, found: &Found) -> Result<Arc<Vec<u8>>, ImageProblem> {
         let budget = &self.job.budget;
         let over_limit = |_| ImageProblem::OverLimit;
-        let needed = self.job.library.needed_bytes(found)?;
+        let needed = self.job.library.needed_by_png(found)?;
         let png = {
             let _scope = budget.scope();
             budget.charge(needed, "images").map_err(over_limit)?;

@@ -62,6 +62,12 @@ impl Contents {
         Ok(known.head(found)?.needed_bytes)
     }
 
+    pub(crate) fn needed_by_png(&self, found: &Found) -> Result<u64, DecodeError> {
+        let image = self.image(found);
+        let mut known = image.lock();
+        Ok(known.head(found)?.needed_by_png)
+    }
+
     pub(crate) fn alpha(&self, found: &Found, most: u64) -> Result<Alpha, DecodeError> {
         let image = self.image(found);
         let mut known = image.lock();
@@ -69,7 +75,8 @@ impl Contents {
             return Ok(Alpha::Opaque);
         }
         // The same error, whether somebody else was allowed to decode the image or not.
-        known.check(found, most)?;
+        let needed = known.head(found)?.needed_bytes;
+        check(needed, most)?;
         if let Some(alpha) = known.alpha {
             return Ok(alpha);
         }
@@ -80,14 +87,16 @@ impl Contents {
     pub(crate) fn pixels(&self, found: &Found, most: u64) -> Result<Arc<Pixels>, DecodeError> {
         let image = self.image(found);
         let mut known = image.lock();
-        known.check(found, most)?;
+        let needed = known.head(found)?.needed_bytes;
+        check(needed, most)?;
         self.decoded(&image, &mut known, found)
     }
 
     pub(crate) fn png(&self, found: &Found, most: u64) -> Result<Arc<Vec<u8>>, DecodeError> {
         let image = self.image(found);
         let mut known = image.lock();
-        known.check(found, most)?;
+        let needed = known.head(found)?.needed_by_png;
+        check(needed, most)?;
         let png = match known.png.upgrade() {
             Some(png) => png,
             None => {
@@ -136,6 +145,14 @@ impl Contents {
     }
 }
 
+/// Returns an error if an image needs more memory than the caller allows.
+fn check(needed: u64, most: u64) -> Result<(), DecodeError> {
+    if needed > most {
+        return Err(DecodeError::TooLarge { needed, most });
+    }
+    Ok(())
+}
+
 impl Image {
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
@@ -160,15 +177,6 @@ impl Known {
             self.head = Some(head.clone());
         }
         head
-    }
-
-    /// Returns an error if an image needs more memory than the caller allows.
-    fn check(&mut self, found: &Found, most: u64) -> Result<(), DecodeError> {
-        let needed = self.head(found)?.needed_bytes;
-        if needed > most {
-            return Err(DecodeError::TooLarge { needed, most });
-        }
-        Ok(())
     }
 
     fn decode(&mut self, found: &Found) -> Result<Pixels, DecodeError> {

@@ -25,8 +25,10 @@ pub(crate) struct Head {
     pub(crate) height: u32,
     /// `false` if every pixel is opaque.
     pub(crate) has_alpha: bool,
-    /// The maximum number of bytes that are live while the image is decoded, or made a PNG, including the result.
+    /// The maximum number of bytes that are live while the image is decoded, including the result.
     pub(crate) needed_bytes: u64,
+    /// The same while it becomes a PNG.
+    pub(crate) needed_by_png: u64,
 }
 
 /// Memory of any decoder: tables, and buffers of constant size.
@@ -60,15 +62,17 @@ impl Head {
         if pixels == 0 {
             return Err(DecodeError::damaged("an image without pixels"));
         }
-        let extra = decoder_bytes.max(encode::most_bytes(width, height));
+        let needed_with = |extra: u64| {
+            let bytes = pixels.saturating_mul(4).saturating_add(extra);
+            bytes.saturating_add(TABLES)
+        };
+        let encoder_bytes = encode::most_bytes(width, height);
         Ok(Self {
             width,
             height,
             has_alpha,
-            needed_bytes: pixels
-                .saturating_mul(4)
-                .saturating_add(extra)
-                .saturating_add(TABLES),
+            needed_bytes: needed_with(decoder_bytes),
+            needed_by_png: needed_with(decoder_bytes.max(encoder_bytes)),
         })
     }
 }

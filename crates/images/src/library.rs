@@ -75,10 +75,10 @@ impl Library {
         search::find(candidates, places, &self.shared.folders)
     }
 
-    /// The memory that [`pixels`](Self::pixels), [`alpha`](Self::alpha) and [`as_png`](Self::as_png) take at most for an image,
-    /// including the result, if it has not been decoded yet. Only the head of the file is read.
+    /// The memory that [`pixels`](Self::pixels) and [`alpha`](Self::alpha) take at most for an image, including the result, if it has not
+    /// been decoded yet. Only the head of the file is read.
     ///
-    /// It is about 10 to 20 bytes for each pixel, and 1 MiB; 17 MiB more for a WebP, and up to 1.4 GiB for one that is compressed
+    /// It is about 4 to 16 bytes for each pixel, and 1 MiB; 17 MiB more for a WebP, and up to 1.4 GiB for one that is compressed
     /// without loss (440 bytes for each byte that is).
     ///
     /// # Errors
@@ -87,6 +87,15 @@ impl Library {
     /// [`Damaged`](DecodeError::Damaged).
     pub fn needed_bytes(&self, found: &Found) -> Result<u64, DecodeError> {
         self.shared.contents.needed_bytes(found)
+    }
+
+    /// Like [`needed_bytes`](Self::needed_bytes), for [`as_png`](Self::as_png): about 10 bytes for each pixel, or more.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`needed_bytes`](Self::needed_bytes).
+    pub fn needed_by_png(&self, found: &Found) -> Result<u64, DecodeError> {
+        self.shared.contents.needed_by_png(found)
     }
 
     /// The pixels of an image.

@@ -11,8 +11,12 @@ use crate::text;
 pub(crate) fn option<Options: clap::Args>(field: &str) -> String {
     /// The animations of other files are an option of the command only.
     const ANIMATIONS: &str = "animations";
-    if field == ANIMATIONS {
-        return "--with".to_owned();
+    /// The limit of the library has a shorter name here.
+    const MEMORY: &str = "max_total_bytes";
+    match field {
+        ANIMATIONS => return "--with".to_owned(),
+        MEMORY => return "--max-memory".to_owned(),
+        _ => {}
     }
     let command = Options::augment_args(clap::Command::default());
     let mut arguments = command.get_arguments();

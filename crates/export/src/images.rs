@@ -288,11 +288,11 @@ impl Files<'_> {
         }
         let alpha = match self.alpha(found) {
             Ok(alpha) => alpha,
-            Err(ImageProblem::OverLimit) => {
+            // The image is in the output, and other programs may read it.
+            Err(_) => {
                 outcome.report.warn_of(Warning::OpacityNotRead, name);
                 Alpha::Opaque
             }
-            Err(_) => Alpha::Opaque,
         };
         let mut reference = None;
         if !is_embedded {

@@ -236,7 +236,7 @@ pub enum Warning {
     JointsAtRest,
     /// Nothing moves in an animation or a sheet of one file.
     NothingMoves,
-    /// Images whose opacity was not read, because decoding them needs more memory than the call may take.
+    /// Images whose opacity cannot be read, because they are damaged, or decoding them needs more memory than the call may take.
     OpacityNotRead,
     /// Names that mean several images equally well, of which the first is used.
     SeveralImages,

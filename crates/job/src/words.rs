@@ -226,9 +226,10 @@ fn image_words(problem: ImageProblem, option: &dyn Fn(&str) -> String) -> String
             option("copy_textures")
         ),
         ImageProblem::Undecodable => format!("{images} that cannot be decoded"),
-        ImageProblem::OverLimit => {
-            format!("{images} that need more memory than the call may take")
-        }
+        ImageProblem::OverLimit => format!(
+            "{images} that need more memory than the call may take ({} raises it)",
+            option("max_total_bytes")
+        ),
     }
 }
 
@@ -399,7 +400,7 @@ impl Say for Warning {
             Self::JointsAtRest => "joints that added animations do not move",
             Self::NothingMoves => "nothing moves: one picture",
             Self::OpacityNotRead => {
-                "images that are opaque, because decoding them needs more memory than the call may take"
+                "images that are opaque, because their opacity cannot be read: damage, or not enough memory"
             }
             Self::SeveralImages => "names that mean several images, of which the first is used",
         };

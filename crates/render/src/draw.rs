@@ -134,7 +134,11 @@ pub(crate) fn draw(
         matches!(style.mode, Mode::Shaded | Mode::Clay | Mode::Wireframe) && scene.heat.is_none();
     let mut shadow = None;
     if is_lit && style.has_shadow && !scene.has_dots {
-        shadow = Shadow::of(scene, camera, budget)?;
+        let pass = Casting {
+            scene,
+            alphas: &alphas,
+        };
+        shadow = Shadow::of(scene, camera, &pass, budget)?;
     }
     let palette = Palette::new();
     let seen = Seen {
@@ -294,6 +298,22 @@ impl Alphas {
         let surface = scene.surfaces.get(id as usize);
         let texture = surface.and_then(|surface| self.textures.get(usize::from(surface.texture)));
         texture.copied().unwrap_or(Alpha::Opaque)
+    }
+}
+
+/// The triangles that have a shadow: all that cannot be seen through, as if they had no holes.
+struct Casting<'a> {
+    scene: &'a Drawing,
+    alphas: &'a Alphas,
+}
+
+impl Pass for Casting<'_> {
+    fn takes(&self, id: u32) -> bool {
+        !self.alphas.has_blended || self.alphas.of_triangle(id, self.scene) != Alpha::Blend
+    }
+
+    fn covers(&self, _: &Fragment) -> bool {
+        true
     }
 }
 

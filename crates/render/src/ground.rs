@@ -7,7 +7,7 @@ use meshmap_job::{Budget, Result};
 
 use crate::camera::{Camera, FINE, Ground, Place};
 use crate::drawing::Drawing;
-use crate::raster::{Band, Solid, Triangles};
+use crate::raster::{Band, Pass, Triangles};
 
 /// The pixels of a side of the picture from below.
 const SIDE: u32 = 160;
@@ -33,8 +33,13 @@ pub(crate) struct Shadow {
 }
 
 impl Shadow {
-    /// The shadow of a scene; `None` of one without an extent.
-    pub(crate) fn of(scene: &Drawing, camera: &Camera, budget: &Budget) -> Result<Option<Self>> {
+    /// The shadow of the triangles of a scene that a pass takes; `None` of a scene without an extent.
+    pub(crate) fn of(
+        scene: &Drawing,
+        camera: &Camera,
+        pass: &impl Pass,
+        budget: &Budget,
+    ) -> Result<Option<Self>> {
         let (mut least, mut greatest) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
         for point in &scene.positions {
             let [x, _, z] = camera.above_ground(*point);
@@ -73,7 +78,7 @@ impl Shadow {
         )?;
         let middle = 1 << (FINE - 1);
         let samples = [[middle, middle]];
-        let band = Band::draw(&triangles, SIDE, 0..SIDE, &samples, &Solid);
+        let band = Band::draw(&triangles, SIDE, 0..SIDE, &samples, pass);
         let [contact, wide] = RADII.map(|radius| blurred(band.nearness(), radius));
         let missing = contact
             .iter()

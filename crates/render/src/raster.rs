@@ -140,19 +140,6 @@ pub(crate) trait Pass {
     fn covers(&self, fragment: &Fragment) -> bool;
 }
 
-/// All triangles, as if they were solid.
-pub(crate) struct Solid;
-
-impl Pass for Solid {
-    fn takes(&self, _: u32) -> bool {
-        true
-    }
-
-    fn covers(&self, _: &Fragment) -> bool {
-        true
-    }
-}
-
 /// The triangles next behind a layer, and in front of what is solid.
 pub(crate) struct Behind<'a> {
     pub(crate) solid: &'a Band<'a>,
@@ -365,6 +352,19 @@ fn inside(sides: &[Side; 3], line: [i64; 3], pixels: usize) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// All triangles, as if they were solid.
+    struct Solid;
+
+    impl Pass for Solid {
+        fn takes(&self, _: u32) -> bool {
+            true
+        }
+
+        fn covers(&self, _: &Fragment) -> bool {
+            true
+        }
+    }
 
     fn at(x: i32, y: i32, nearness: f32) -> Place {
         Place { x, y, nearness }

@@ -361,3 +361,27 @@ fn points_have_the_size_that_is_asked_for() {
     };
     assert!(triangles.picture(&file(&[square("", 0.0)])).is_err());
 }
+
+#[test]
+fn what_can_be_seen_through_has_no_shadow() {
+    let folder = tempfile::tempdir().unwrap();
+    write_image(&folder.path().join("glass.png"), [[255, 0, 0, 90]; 4]);
+    write_image(&folder.path().join("solid.png"), [RED; 4]);
+    let darker = |image| {
+        let file = file(&[square(image, 0.0), square(image, 0.5)]);
+        let lying = Render {
+            view: Viewpoint::ThreeQuarter,
+            up: Some(meshmap::Axis::Z),
+            ..front(folder.path())
+        };
+        let with = Render {
+            no_shadow: false,
+            ..lying.clone()
+        };
+        let [with, without] = [with, lying].map(|render| drawn(&render, &file).0);
+        let pixels = with.bytes().chunks(3).zip(without.bytes().chunks(3));
+        pixels.filter(|(a, b)| a != b).count()
+    };
+    assert_eq!(darker("glass.png"), 0);
+    assert!(darker("solid.png") > 100);
+}

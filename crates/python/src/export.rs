@@ -303,7 +303,7 @@ pub(crate) fn find_texture(py: Python<'_>, name: &str, folders: Vec<PathBuf>) ->
 ///     no_shadow: Leaves out the shadow on the ground below the mesh.
 ///     background: `white`, `black`, `transparent`, or a colour such as `#f2f3f5`.
 ///     view: The side from which everything is seen: `three-quarter`, `front`, `side` (from the right) or `top`.
-///     points: The width of points in pixels; by default from 3 to 12 of 1024, by their number. For clouds of points.
+///     points: The width of points in pixels; by default from 3 to 20 of 1024, by their number. For clouds of points.
 ///     textures: Folders below which the images that the file names are looked for, besides the folder of the file.
 ///     up: The axis that points up, instead of the axis of the format.
 ///     turn: Turns everything about the up axis by 90, 180 or 270 degrees, counter-clockwise as seen from above.

@@ -1,7 +1,6 @@
 //! `meshmap convert`: files of other formats.
 
 use std::fmt::Display;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,10 +12,9 @@ use meshmap_export::{Convert, Target};
 use meshmap_outputs::{Outputs, Place};
 use serde_json::{Value, json};
 
-use super::outputs::{self, Damaged, Job, JobResult, Paths, Plan, Remark, Written};
+use super::outputs::{self, Damaged, Job, JobResult, Plan, Remark, STANDARD_OUTPUT, Written};
 use super::{Outcome, Reporting, bad, print_stderr, report, taking_negative_numbers, usage};
 use crate::inputs::{self, Choice, Durable, FileList, Found, Input, Problem, Reading};
-use crate::progress::Printed;
 use crate::screen::Screen;
 use crate::{text, words};
 
@@ -92,9 +90,6 @@ fn help_of_targets() -> String {
 
 /// Files up to this size are checked for all that is wrong with them if they cannot be converted.
 const CHECKED: u64 = 64 << 20;
-
-/// The path that stands for standard output.
-const STANDARD_OUTPUT: &str = "-";
 
 pub(crate) fn run(
     args: &ConvertArgs,
@@ -392,7 +387,7 @@ fn details(outcome: &meshmap_export::Outcome) -> Vec<Remark> {
     details
 }
 
-/// Writes one file to standard output, by way of a temporary one: pipes cannot seek.
+/// Writes one file to standard output.
 fn to_output(
     found: &Found,
     args: &ConvertArgs,
@@ -436,30 +431,6 @@ fn to_output(
     let Some(conversion) = conversion(args, convert, choice, &how) else {
         return Ok(Outcome::Bad);
     };
-    let folder = tempfile::tempdir()?;
-    let output = folder.path().join(format!("output.{}", target.name()));
-    let job = Job {
-        input: input.clone(),
-        place: Place::at(&output)?,
-    };
-    let (result, outcome) = match outputs::one(&job, &how, |file, job| make(file, job, &conversion))
-    {
-        JobResult::Written(made) => {
-            io::copy(&mut File::open(output)?, out)?;
-            let outcome = Outcome::good_if(made.damage.is_empty());
-            (JobResult::Written(made), outcome)
-        }
-        JobResult::DiskFull => (
-            JobResult::Failed(Problem::other("io", words::DISK_FULL.to_owned())),
-            Outcome::Bad,
-        ),
-        result => (result, Outcome::Bad),
-    };
-    let paths = Paths {
-        input,
-        output: "(standard output)".into(),
-    };
-    let Printed { results, problems } = outputs::lines(&paths, result, choice.quiet, true, screen);
-    Printed::problem([results, problems].concat()).write(out)?;
-    Ok(outcome)
+    let make = |file: &MeshFile, job: &Job| make(file, job, &conversion);
+    outputs::to_standard_output(input, &how, target.name(), make, choice, screen, out)
 }

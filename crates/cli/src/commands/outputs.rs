@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -673,6 +673,46 @@ pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
             Problem::summarized("unsupported", message, summary)
         }
     }
+}
+
+/// The path that stands for standard output.
+pub(super) const STANDARD_OUTPUT: &str = "-";
+
+/// Makes the output of one file, and writes it to standard output by way of a temporary file: pipes cannot seek.
+pub(super) fn to_standard_output(
+    input: &Input,
+    how: &Reading,
+    ending: &str,
+    make: impl Fn(&MeshFile, &Job) -> JobResult,
+    choice: &Choice,
+    screen: Screen,
+    out: &mut impl Write,
+) -> io::Result<Outcome> {
+    let folder = tempfile::tempdir()?;
+    let output = folder.path().join(format!("output.{ending}"));
+    let job = Job {
+        input: input.clone(),
+        place: Place::at(&output)?,
+    };
+    let (result, outcome) = match one(&job, how, make) {
+        JobResult::Written(made) => {
+            io::copy(&mut File::open(output)?, out)?;
+            let outcome = Outcome::good_if(made.damage.is_empty());
+            (JobResult::Written(made), outcome)
+        }
+        JobResult::DiskFull => (
+            JobResult::Failed(Problem::other("io", words::DISK_FULL.to_owned())),
+            Outcome::Bad,
+        ),
+        result => (result, Outcome::Bad),
+    };
+    let paths = Paths {
+        input,
+        output: "(standard output)".into(),
+    };
+    let Printed { results, problems } = lines(&paths, result, choice.quiet, true, screen);
+    Printed::problem([results, problems].concat()).write(out)?;
+    Ok(outcome)
 }
 
 /// Begins an output that the user names.

@@ -13,7 +13,9 @@ use meshmap_outputs::{Names, Outputs, Place, names_folder};
 use meshmap_render::{Picture, Render, Rendered, Sheet};
 use serde_json::{Value, json};
 
-use super::outputs::{self, Job, JobResult, Paths, Plan, Summary, Written, problem_of, unreadable};
+use super::outputs::{
+    self, Job, JobResult, Paths, Plan, STANDARD_OUTPUT, Summary, Written, problem_of, unreadable,
+};
 use super::{Outcome, Reporting, bad, print_stderr, report, taking_negative_numbers, usage};
 use crate::blocks::{self, Colors};
 use crate::inputs::{self, Choice, Durable, Found, Input, Problem, Reading};
@@ -149,9 +151,6 @@ pub(crate) fn run(
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
 }
 
-/// The path that stands for standard output.
-const STANDARD_OUTPUT: &str = "-";
-
 /// Writes one PNG to standard output.
 fn to_output(
     found: &mut Found,
@@ -168,18 +167,18 @@ fn to_output(
     if args.thumbnail {
         return usage("render: --thumbnail is for a file that exists");
     }
-    let is_one = found.single && found.files.len() == 1;
-    if !is_one && !args.render.sheet {
+    if let ([input], true) = (found.files.as_slice(), found.single) {
+        let (how, render) = together(&args.render, choice, false);
+        let make = |file: &MeshFile, job: &Job| make(file, job, &render, false);
+        return outputs::to_standard_output(input, &how, "png", make, choice, screen, out);
+    }
+    if !args.render.sheet {
         return usage("standard output takes one picture: one file, or --sheet");
     }
     let folder = tempfile::tempdir()?;
-    let output = folder.path().join("picture.png");
+    let output = folder.path().join("sheet.png");
     let mut lines = Vec::new();
-    let outcome = if is_one {
-        one_to_output(found, args, choice, screen, &output, &mut lines)?
-    } else {
-        sheet(found, &output, args, choice, screen, &mut lines)?
-    };
+    let outcome = sheet(found, &output, args, choice, screen, &mut lines)?;
     let lines = String::from_utf8_lossy(&lines).replace(&text::path(&output), "(standard output)");
     if !lines.is_empty() {
         print_stderr(lines.trim_end());
@@ -187,34 +186,6 @@ fn to_output(
     if output.exists() {
         io::copy(&mut File::open(&output)?, out)?;
     }
-    Ok(outcome)
-}
-
-/// Draws one file, and prints what is said of it.
-fn one_to_output(
-    found: &Found,
-    args: &RenderArgs,
-    choice: &Choice,
-    screen: Screen,
-    output: &Path,
-    lines: &mut Vec<u8>,
-) -> io::Result<Outcome> {
-    let Some(input) = found.files.first() else {
-        return bad("render: no mesh file");
-    };
-    let (how, render) = together(&args.render, choice, false);
-    let job = Job {
-        input: input.clone(),
-        place: Place::at(output)?,
-    };
-    let result = outputs::one(&job, &how, |file, job| make(file, job, &render, false));
-    let outcome = Outcome::good_if(matches!(result, JobResult::Written(_)));
-    let paths = Paths {
-        input,
-        output: output.to_owned(),
-    };
-    let Printed { results, problems } = outputs::lines(&paths, result, choice.quiet, true, screen);
-    lines.extend([results, problems].concat());
     Ok(outcome)
 }
 

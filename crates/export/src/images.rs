@@ -9,10 +9,11 @@ use std::sync::Arc;
 use meshmap::Semantic;
 use meshmap_images::{Alpha, Found, Kind};
 use meshmap_job::{
-    Change, Error, ImageProblem, MOST_NAMES, Result, Search, Warning, Why, or_current, others_of,
+    Change, Error, ImageProblem, MOST_NAMES, Result, Search, Warning, decode_within, keep_image,
+    or_current, report_missing,
 };
 use meshmap_outputs::{Output, Place, Written, open_regular};
-use meshmap_scene::{FactKind, Material, Scene, Shape, is_image};
+use meshmap_scene::{Material, Scene, Shape};
 
 use crate::files::folder_of_textures;
 use crate::outcome::Outcome;
@@ -97,13 +98,11 @@ impl Images {
         for (name, has_coords) in names {
             match files.texture(name, has_coords, outcome) {
                 Ok(texture) => drop(textures.insert(name.to_owned(), texture)),
-                // Most names of materials mean no image.
-                Err(problem) if is_image(name) || problem.is_of_found() => {
-                    let why = Why::Image(problem);
-                    outcome.report.leave_out(FactKind::Images, why, name);
-                }
-                Err(_) => {}
+                Err(problem) => report_missing(name, problem, &mut outcome.report),
             }
+        }
+        if !outcome.textures.is_empty() && !job.embed_textures && !job.copy_textures {
+            outcome.textures.refer_from(&output.folder_path());
         }
         Ok(Self {
             textures,
@@ -239,21 +238,13 @@ impl Files<'_> {
             folder: job.folder.as_deref(),
             textures: &job.textures,
         };
-        let found = search.find(name);
+        let found = search.find_and_warn(name, &mut outcome.report);
         let texture = match &found {
-            Ok(found) => {
-                if let Some(line) = others_of(name, found) {
-                    outcome.report.warn_of(Warning::SeveralImages, line);
-                }
-                self.place(name, found, outcome)
-            }
+            Ok(found) => self.place(name, found, outcome),
             Err(problem) => Err(*problem),
         };
         let (found, is_used) = (found.as_ref().ok(), texture.is_ok());
         outcome.textures.add(name, found, is_used, &search);
-        if !job.embed_textures && !job.copy_textures {
-            outcome.textures.refer_from(&self.output.folder_path());
-        }
         texture
     }
 
@@ -314,17 +305,10 @@ impl Files<'_> {
 
     /// The image as a PNG, whose memory is charged until the call ends.
     fn png(&self, found: &Found) -> Result<Arc<Vec<u8>>, ImageProblem> {
-        let budget = &self.job.budget;
-        let over_limit = |_| ImageProblem::OverLimit;
-        let needed = self.job.library.needed_by_png(found)?;
-        let png = {
-            let _scope = budget.scope();
-            budget.charge(needed, "images").map_err(over_limit)?;
-            self.job.library.as_png(found, needed)?
-        };
-        budget
-            .keep(png.len() as u64, "images")
-            .map_err(over_limit)?;
+        let (library, budget) = (&self.job.library, &self.job.budget);
+        let needed = library.needed_by_png(found)?;
+        let png = decode_within(budget, needed, |most| library.as_png(found, most))?;
+        keep_image(budget, png.len() as u64)?;
         Ok(png)
     }
 
@@ -334,14 +318,13 @@ impl Files<'_> {
         if !has_alpha_mode {
             return Ok(Alpha::Opaque);
         }
-        let budget = &self.job.budget;
-        let _scope = budget.scope();
-        let needed = self.job.library.needed_bytes(found)?;
-        if budget.charge(needed, "images").is_err() {
-            // The head of an image takes no memory.
-            return Ok(self.job.library.alpha(found, 0)?);
+        let (library, budget) = (&self.job.library, &self.job.budget);
+        let needed = library.needed_bytes(found)?;
+        match decode_within(budget, needed, |most| library.alpha(found, most)) {
+            // The head of an image may say that it has no alpha channel, which takes no memory.
+            Err(ImageProblem::OverLimit) => Ok(library.alpha(found, 0)?),
+            alpha => alpha,
         }
-        Ok(self.job.library.alpha(found, needed)?)
     }
 
     /// The path from the output to a file; `None` if there is none in Unicode.

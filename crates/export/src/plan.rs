@@ -1,7 +1,7 @@
 //! The rules by which a scene is written: decided once, before the first byte.
 
 use meshmap::{Axis, Scratch, Winding};
-use meshmap_job::{Change, Error, Report, Result, Turn};
+use meshmap_job::{Change, Error, Report, Result, Turn, up_of};
 use meshmap_scene::vector::is_degenerate;
 use meshmap_scene::{Buffer, Corners, Parts, Pose, Scene, Shape, Stream, Unit};
 
@@ -267,7 +267,7 @@ impl Frame {
         let conventions = job.target.conventions();
         let turns = !job.raw || job.turn != Turn::None;
         let from = if turns {
-            meshmap_job::up_of(scene, report)
+            up_of(scene, report)
         } else {
             scene.up()
         };

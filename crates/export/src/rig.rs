@@ -1,7 +1,7 @@
 //! The joints and animations of a scene, for targets that have them.
 
 use meshmap::iqm::Trs;
-use meshmap_job::{Assumption, Error, Result};
+use meshmap_job::{Assumption, Error, Result, report_all};
 use meshmap_scene::{Clip, Skeleton};
 
 use crate::outcome::Outcome;
@@ -14,7 +14,7 @@ pub(crate) fn skeleton(plan: &Plan<'_>, outcome: &mut Outcome) -> Result<Option<
     const OF_JOINT: u64 = 640;
     let mut found = Vec::new();
     let skeleton = plan.scene.skeleton(&mut found)?;
-    meshmap_job::report_all(&found, &mut outcome.report);
+    report_all(&found, &mut outcome.report);
     let Some(skeleton) = skeleton else {
         return Ok(None);
     };
@@ -32,7 +32,7 @@ pub(crate) fn clips(plan: &Plan<'_>, joints: usize, outcome: &mut Outcome) -> Re
     budget.charge_for::<([f64; 16], [Option<u32>; 2])>(joints, "joints of a frame")?;
     let mut found = Vec::new();
     let clips = plan.scene.clips(joints, &mut found);
-    meshmap_job::report_all(&found, &mut outcome.report);
+    report_all(&found, &mut outcome.report);
     for clip in &clips {
         // In two lists that grow.
         let bytes = 4 * size_of::<Clip>() as u64 + clip.anim().name.as_bytes().len() as u64;

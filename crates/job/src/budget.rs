@@ -136,12 +136,6 @@ impl Budget {
         Ok(self.0.meter.work(units, what)?)
     }
 
-    /// The memory that may still be charged.
-    #[must_use]
-    pub fn left(&self) -> u64 {
-        self.0.meter.left()
-    }
-
     /// Runs the job, whose calls of the library are charged as well.
     pub fn run<T>(&self, job: impl FnOnce() -> T) -> T {
         self.0.meter.run(job)

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use meshmap::texture_paths;
 use meshmap_images::{DecodeError, Found, Library, NotFound, Places, Unusable};
+use meshmap_scene::{FactKind, is_image};
 
-use crate::report::ImageProblem;
+use crate::budget::Budget;
+use crate::report::{ImageProblem, Report, Warning, Why};
 
 /// The names of images of one file that are looked for. More cost a lot of time, and no file of an artist has them.
 pub const MOST_NAMES: usize = 1024;
@@ -35,6 +37,19 @@ impl Search<'_> {
         self.library
             .find(&texture_paths(name), &places)
             .map_err(|error| self.problem(&error))
+    }
+
+    /// Finds the image that a name means, and warns of others that it means just as well.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why there is none.
+    pub fn find_and_warn(&self, name: &str, report: &mut Report) -> Result<Found, ImageProblem> {
+        let found = self.find(name)?;
+        if let Some(line) = others_of(name, &found) {
+            report.warn_of(Warning::SeveralImages, line);
+        }
+        Ok(found)
     }
 
     fn problem(&self, error: &NotFound) -> ImageProblem {
@@ -79,9 +94,44 @@ impl From<DecodeError> for ImageProblem {
     }
 }
 
+/// Decodes an image with the memory that it needs, which is charged meanwhile.
+///
+/// # Errors
+///
+/// Returns [`OverLimit`](ImageProblem::OverLimit) if there is less memory, and the errors of decoding.
+pub fn decode_within<T>(
+    budget: &Budget,
+    needed: u64,
+    decode: impl FnOnce(u64) -> Result<T, DecodeError>,
+) -> Result<T, ImageProblem> {
+    let _scope = budget.scope();
+    let charged = budget.charge(needed, IMAGES);
+    charged.map_err(|_| ImageProblem::OverLimit)?;
+    Ok(decode(needed)?)
+}
+
+/// Charges the memory of a decoded image until the call ends.
+///
+/// # Errors
+///
+/// Returns [`OverLimit`](ImageProblem::OverLimit) if there is less memory.
+pub fn keep_image(budget: &Budget, bytes: u64) -> Result<(), ImageProblem> {
+    let kept = budget.keep(bytes, IMAGES);
+    kept.map_err(|_| ImageProblem::OverLimit)
+}
+
+/// What is charged.
+const IMAGES: &str = "images";
+
+/// Reports an image that is not in the output. Most names of materials mean no image: nothing is said of these.
+pub fn report_missing(name: &str, problem: ImageProblem, report: &mut Report) {
+    if is_image(name) || problem.is_of_found() {
+        report.leave_out(FactKind::Images, Why::Image(problem), name);
+    }
+}
+
 /// The images that a name means just as well as the one that is used, in one line; `None` if there are none.
-#[must_use]
-pub fn others_of(name: &str, found: &Found) -> Option<String> {
+fn others_of(name: &str, found: &Found) -> Option<String> {
     if found.other_count == 0 {
         return None;
     }

@@ -8,11 +8,11 @@
 //     text identity: names of files for people; what decides about the content of an output
 //     error report: errors; what differs from a file
 //     words remarks numbers: the words of reports; parts and numbers that cannot be used
-//     images: the images that a file names
-//     looked_for: the images that an output was made with
 //     options: structs of options, and the texts of their values
 //     levels turn: the levels of detail; the turn about the up axis
 //     budget: the memory and the output of one call
+//     images: the images that a file names
+//     looked_for: the images that an output was made with
 //     moment: the time of a file that is written or drawn
 
 #![warn(
@@ -43,7 +43,7 @@ pub use budget::most_charged;
 pub use budget::{Budget, Scope};
 pub use error::{Error, Limit, Result};
 pub use identity::identity;
-pub use images::{MOST_NAMES, Search, find_texture, others_of};
+pub use images::{MOST_NAMES, Search, decode_within, find_texture, keep_image, report_missing};
 pub use levels::Lods;
 pub use looked_for::{Textures, find_up_to_date, or_current};
 pub use meshmap_scene::FactKind;

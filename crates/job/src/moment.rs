@@ -157,7 +157,7 @@ impl Finder<'_> {
     ///
     /// # Errors
     ///
-    /// [`NotHeld`](Error::NotHeld) if there is no such snapshot.
+    /// [`NotHeld`](Error::NotHeld) for a snapshot that the file does not have.
     pub fn snapshot(self, proxy: &Proxy) -> Result<Named> {
         match self.when {
             When::Snapshot(index) if index >= proxy.snapshot_count() => self.refused(format!(
@@ -188,7 +188,7 @@ impl Finder<'_> {
     ///
     /// # Errors
     ///
-    /// [`NotHeld`](Error::NotHeld) if there is no such frame.
+    /// [`NotHeld`](Error::NotHeld) for a frame that the file does not have.
     pub fn frame(self, model: &Model) -> Result<Named> {
         let anim = self.anim(model)?;
         let number = match self.when {
@@ -244,7 +244,7 @@ impl Finder<'_> {
     ///
     /// # Errors
     ///
-    /// [`NotHeld`](Error::NotHeld) if there is no such animation, and [`LimitExceeded`](Error::LimitExceeded) for too many pictures.
+    /// [`NotHeld`](Error::NotHeld) for an animation that the file does not have, and [`LimitExceeded`](Error::LimitExceeded) for too many pictures.
     pub fn all(self, file: &MeshFile, every: usize, budget: &Budget) -> Result<Option<Run>> {
         let check = |count: usize, elements| {
             budget.check_pictures(count.div_ceil(every.max(1)) as u64, elements)

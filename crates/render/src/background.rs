@@ -35,6 +35,14 @@ impl Background {
         }
     }
 
+    /// The number of bytes of a pixel: of red, green and blue, and of the opacity if it is transparent.
+    pub(crate) fn channels(self) -> usize {
+        match self {
+            Self::Color(_) => 3,
+            Self::Transparent => 4,
+        }
+    }
+
     /// The colour of text that can be read on it.
     pub(crate) fn ink(self) -> [u8; 3] {
         /// As light, half of what people see as white.

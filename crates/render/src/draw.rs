@@ -127,8 +127,7 @@ pub(crate) fn draw(
     let normals: Vec<[f32; 3]> = scene.normals.iter().map(turned).collect();
     let triangles = Triangles::new(&scene.triangles, &places);
     let samples = raster::samples(style.samples);
-    let has_images = style.mode == Mode::Shaded && scene.heat.is_none();
-    let alphas = Alphas::of(scene, has_images);
+    let alphas = Alphas::of(scene);
     charge_area(&triangles, &alphas, frame, samples.len(), budget)?;
     let is_lit =
         matches!(style.mode, Mode::Shaded | Mode::Clay | Mode::Wireframe) && scene.heat.is_none();
@@ -282,11 +281,8 @@ struct Alphas {
 }
 
 impl Alphas {
-    fn of(scene: &Drawing, has_images: bool) -> Self {
-        let mut textures = Vec::new();
-        if has_images {
-            textures.extend(scene.textures.iter().map(|texture| texture.alpha));
-        }
+    fn of(scene: &Drawing) -> Self {
+        let textures: Vec<Alpha> = scene.textures.iter().map(|texture| texture.alpha).collect();
         Self {
             has_masked: textures.contains(&Alpha::Mask),
             has_blended: textures.contains(&Alpha::Blend),
@@ -301,7 +297,7 @@ impl Alphas {
     }
 }
 
-/// The triangles that have a shadow: all that cannot be seen through, as if they had no holes.
+/// The triangles that have a shadow: all opaque ones, as if a mask had no holes.
 struct Casting<'a> {
     scene: &'a Drawing,
     alphas: &'a Alphas,
@@ -317,7 +313,7 @@ impl Pass for Casting<'_> {
     }
 }
 
-/// The triangles that cannot be seen through, where they are not cut out by a mask.
+/// The opaque triangles, without the parts that a mask cuts out.
 struct Opaque<'a> {
     seen: &'a Seen<'a>,
     alphas: &'a Alphas,
@@ -373,7 +369,12 @@ impl Painter<'_> {
             seen: self.seen,
             alphas: self.alphas,
         };
-        let solid = self.band(rows.clone(), &pass);
+        let mut drawn = rows.clone();
+        if !canvas.wires.is_empty() {
+            // Lines of neighbouring pixels reach into the first and the last row.
+            drawn = rows.start.saturating_sub(1)..(rows.end + 1).min(self.frame.height);
+        }
+        let solid = self.band(drawn.clone(), &pass);
         for (index, [column, row]) in places_of(rows.clone(), self.frame).enumerate() {
             let pixel = self.pixel(column, row);
             let Some(found) = pixel.shade(solid.pixel(column, row)) else {
@@ -391,7 +392,7 @@ impl Painter<'_> {
             self.paint_over(rows.clone(), &solid, canvas.over);
         }
         if !canvas.wires.is_empty() {
-            self.paint_wires(rows, &pass, canvas.wires);
+            self.paint_wires(rows, &solid, drawn, canvas.wires);
         }
     }
 
@@ -438,16 +439,19 @@ impl Painter<'_> {
         }
     }
 
-    /// Paints the lines of a wireframe. Lines of neighbouring pixels reach into a pixel, also from the rows above and below.
-    fn paint_wires(&self, rows: Range<u32>, pass: &impl Pass, wires: &mut [f32]) {
-        let around = rows.start.saturating_sub(1)..(rows.end + 1).min(self.frame.height);
-        let band = self.band(around.clone(), pass);
-        let places = places_of(rows, self.frame);
-        for ([column, row], wire) in places.zip(wires) {
+    /// Paints the lines of a wireframe: of the triangles of a pixel and of its neighbours, in the rows that are drawn.
+    fn paint_wires(
+        &self,
+        rows: Range<u32>,
+        solid: &Band<'_>,
+        drawn: Range<u32>,
+        wires: &mut [f32],
+    ) {
+        for ([column, row], wire) in places_of(rows, self.frame).zip(wires) {
             let columns = column.saturating_sub(1)..(column + 2).min(self.frame.width);
-            for row_near in row.saturating_sub(1).max(around.start)..(row + 2).min(around.end) {
+            for row_near in row.saturating_sub(1).max(drawn.start)..(row + 2).min(drawn.end) {
                 for column_near in columns.clone() {
-                    let ids = band.pixel(column_near, row_near);
+                    let ids = solid.pixel(column_near, row_near);
                     let share = wires::coverage(self.seen, ids, column, row);
                     if share > *wire {
                         *wire = share;
@@ -504,7 +508,7 @@ impl Pixel<'_> {
         })
     }
 
-    /// Adds a layer behind those that are painted over a pixel so far.
+    /// Adds a layer behind the layers that are painted over a pixel so far.
     fn shade_layer(&self, ids: &[u32], over: &mut Covered, passing: &mut [f32]) {
         for (first, id) in ids.iter().enumerate() {
             if *id == NONE || ids.iter().take(first).any(|before| before == id) {

@@ -7,7 +7,10 @@ use meshmap::{
     Attribute, Axis, Bounds, Influences, MeshFile, MeshView, Semantic, VOrigin, Winding,
     colors_to_linear,
 };
-use meshmap_job::{Budget, Change, Error, ImageProblem, Moment, Result, Why, check_snapshots};
+use meshmap_job::{
+    Budget, Change, Error, ImageProblem, Moment, Report, Result, Why, check_snapshots,
+    replace_non_finite, report_all, up_of,
+};
 use meshmap_scene::vector::{cross, dot, dot_width, face_normal, sub, unit_of_f64};
 use meshmap_scene::{FactKind, Pose, PosedFrame, Scene, SceneOptions, Tints, VectorKind, is_image};
 
@@ -172,6 +175,44 @@ impl Used {
     }
 }
 
+/// The vertices of a mesh that are read.
+struct Vertices<'a> {
+    view: &'a MeshView,
+    used: &'a Used,
+    /// `true` if 0 is drawn in place of NaN and infinite numbers.
+    zero_non_finite: bool,
+}
+
+impl Vertices<'_> {
+    /// Fails for the first NaN or infinite number, or replaces them all, and says so.
+    fn check(
+        &self,
+        elements: &mut [[f32; 3]],
+        semantic: &Semantic,
+        report: &mut Report,
+    ) -> Result<()> {
+        let (view, used) = (self.view, self.used);
+        let address_of = |place| format!("{}.{semantic}[{}]", view.address(), used.index(place));
+        let replaced = replace_non_finite(elements, address_of, self.zero_non_finite)?;
+        let address = || format!("{}.{semantic}", view.address());
+        report.change_at(Change::NonFiniteZeroed, replaced, address);
+        Ok(())
+    }
+
+    /// Moves positions into a pose.
+    fn pose(
+        &self,
+        pose: &Pose,
+        influences: &Influences,
+        positions: &mut [[f32; 3]],
+        report: &mut Report,
+    ) -> Result<()> {
+        let index_of = |place: usize| self.used.index(place) as usize;
+        pose.apply(VectorKind::Point, influences, index_of, positions);
+        self.check(positions, &Semantic::Position, report)
+    }
+}
+
 /// A shape that is drawn, with one index for all attributes of a vertex.
 struct Mesh {
     /// The index of the shape in the scene.
@@ -200,7 +241,7 @@ impl Mesh {
             }
             let mut texture = None;
             let name = shape.material().and_then(|material| material.image);
-            if let Some(name) = name.filter(|_| render.draws_images()) {
+            if let Some(name) = name.filter(|_| images.are_drawn()) {
                 if view.has(&Semantic::TexCoord(0)) {
                     texture = images.of(name, render, budget, rendered)?;
                 } else if is_image(name) {
@@ -261,10 +302,10 @@ impl Drawing {
             }
         }
         let scene = budget.scene(file, &options, TARGET)?;
-        meshmap_job::report_all(scene.remarks(), &mut rendered.report);
+        report_all(scene.remarks(), &mut rendered.report);
         let meshes = Mesh::all_of(&scene, render, images, budget, rendered)?;
         let has_dots = scene.are_points() || !scene.bones().is_empty();
-        let up = meshmap_job::up_of(&scene, &mut rendered.report);
+        let up = up_of(&scene, &mut rendered.report);
         let mut drawing = Self::empty(up, has_dots);
         drawing.tints = scene.tints();
         drawing.v_is_from_below = scene.v_origin() == VOrigin::Bottom;
@@ -528,42 +569,32 @@ impl Drawing {
             return Ok(());
         };
         let used = Used::of(&corners);
+        let vertices = Vertices {
+            view,
+            used: &used,
+            zero_non_finite: render.zero_non_finite,
+        };
         let mut positions = used.read::<3>(&attribute);
         drop(attribute);
-        finite(
-            &mut positions,
-            &used,
-            view,
-            &Semantic::Position,
-            render,
-            rendered,
-        )?;
+        let report = &mut rendered.report;
+        vertices.check(&mut positions, &Semantic::Position, report)?;
         let mut normals = view
             .attribute(&Semantic::Normal)?
             .map(|attribute| used.read::<3>(&attribute));
         if let Some(values) = &mut normals {
-            match finite(values, &used, view, &Semantic::Normal, render, rendered) {
+            match vertices.check(values, &Semantic::Normal, report) {
                 Err(Error::NonFinite { address, value }) => {
                     let element = format!("{address} is {value}");
-                    let report = &mut rendered.report;
                     report.leave_out(FactKind::Normals, Why::NotFinite, element);
                     normals = None;
                 }
                 checked => checked?,
             }
         }
-        let index_of = |place: usize| used.index(place) as usize;
         if let Some((pose, influences)) = influences(view, scene.pose())? {
-            pose.apply(VectorKind::Point, &influences, index_of, &mut positions);
-            finite(
-                &mut positions,
-                &used,
-                view,
-                &Semantic::Position,
-                render,
-                rendered,
-            )?;
+            vertices.pose(pose, &influences, &mut positions, report)?;
             if let Some(normals) = &mut normals {
+                let index_of = |place: usize| used.index(place) as usize;
                 pose.apply(VectorKind::Normal, &influences, index_of, normals);
             }
         }
@@ -688,31 +719,17 @@ impl Drawing {
         }
         let indices: Vec<u32> = (0..).take(attribute.len()).step_by(step).collect();
         let used = Used::of(&indices);
+        let vertices = Vertices {
+            view,
+            used: &used,
+            zero_non_finite: render.zero_non_finite,
+        };
         let mut points = used.read::<3>(&attribute);
         drop(attribute);
-        finite(
-            &mut points,
-            &used,
-            view,
-            &Semantic::Position,
-            render,
-            rendered,
-        )?;
+        let report = &mut rendered.report;
+        vertices.check(&mut points, &Semantic::Position, report)?;
         if let Some((pose, influences)) = influences(view, pose)? {
-            pose.apply(
-                VectorKind::Point,
-                &influences,
-                |place| used.index(place) as usize,
-                &mut points,
-            );
-            finite(
-                &mut points,
-                &used,
-                view,
-                &Semantic::Position,
-                render,
-                rendered,
-            )?;
+            vertices.pose(pose, &influences, &mut points, report)?;
         }
         self.colors(&used, view)?;
         // One for each point, of which each corner of its dot has it.
@@ -832,7 +849,7 @@ fn pixels(count: f64, points: &[[f32; 3]], frame: Frame) -> f64 {
 
 /// The longest side of the box around points. Points in one place have the size that dots at numbers of this size can have.
 fn scale_of(points: &[[f32; 3]]) -> f64 {
-    /// A part of the largest coordinate, which single precision can tell apart.
+    /// A part of the largest coordinate: a difference that single precision can hold.
     const PART: f64 = 1e-3;
     let widest = extent(points).into_iter().fold(0.0, f64::max);
     if widest > 0.0 {
@@ -889,23 +906,6 @@ fn size(view: &MeshView, are_points: bool) -> [usize; 2] {
 fn memory(counts: [usize; 2], bytes: [u64; 2]) -> u64 {
     let of = |at: usize| (counts[at] as u64).saturating_mul(bytes[at]);
     of(0).saturating_add(of(1))
-}
-
-/// Fails for the first NaN or infinite number, or replaces them all, and says so.
-fn finite(
-    elements: &mut [[f32; 3]],
-    used: &Used,
-    view: &MeshView,
-    semantic: &Semantic,
-    render: &Render,
-    rendered: &mut Rendered,
-) -> Result<()> {
-    let address_of = |place| format!("{}.{semantic}[{}]", view.address(), used.index(place));
-    let replaced = meshmap_job::replace_non_finite(elements, address_of, render.zero_non_finite)?;
-    let address = || format!("{}.{semantic}", view.address());
-    let change = Change::NonFiniteZeroed;
-    rendered.report.change_at(change, replaced, address);
-    Ok(())
 }
 
 /// Gives vertices without a normal the mean of the triangles around their place, by their areas.

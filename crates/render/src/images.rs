@@ -5,20 +5,40 @@ use std::sync::Arc;
 
 use meshmap_images::Found;
 use meshmap_job::{
-    Budget, FactKind, ImageProblem, MOST_NAMES, Result, Search, Warning, Why, others_of,
+    Budget, ImageProblem, MOST_NAMES, Result, Search, decode_within, keep_image, report_missing,
 };
-use meshmap_scene::is_image;
 
-use crate::settings::{Render, Rendered};
+use crate::settings::{Mode, Render, Rendered};
 use crate::texture::{Texture, bytes_of_copies};
 
 /// The images of a file by their names.
-#[derive(Default)]
 pub(crate) struct Images {
+    are_drawn: bool,
     known: HashMap<String, Option<Arc<Texture>>>,
 }
 
 impl Images {
+    /// The images of a picture: surfaces of one colour have none.
+    pub(crate) fn of_mode(mode: Mode) -> Self {
+        Self {
+            are_drawn: mode == Mode::Shaded,
+            known: HashMap::new(),
+        }
+    }
+
+    /// None, for surfaces that show something else.
+    pub(crate) fn none() -> Self {
+        Self {
+            are_drawn: false,
+            known: HashMap::new(),
+        }
+    }
+
+    /// `true` if surfaces show the images that they name.
+    pub(crate) fn are_drawn(&self) -> bool {
+        self.are_drawn
+    }
+
     /// The image that a surface names, if there is one, and it can be used.
     ///
     /// The reason why an image is not drawn is reported once.
@@ -41,11 +61,7 @@ impl Images {
         let texture = match decoded {
             Ok(texture) => Some(Arc::new(texture)),
             Err(problem) => {
-                // Most names of materials mean no image.
-                if is_image(name) || problem.is_of_found() {
-                    let report = &mut rendered.report;
-                    report.leave_out(FactKind::Images, Why::Image(problem), name);
-                }
+                report_missing(name, problem, &mut rendered.report);
                 None
             }
         };
@@ -65,14 +81,9 @@ fn look_for(
         folder: render.folder.as_deref(),
         textures: &render.textures,
     };
-    let found = search.find(name);
+    let found = search.find_and_warn(name, &mut rendered.report);
     let decoded = match &found {
-        Ok(found) => {
-            if let Some(line) = others_of(name, found) {
-                rendered.report.warn_of(Warning::SeveralImages, line);
-            }
-            decoded(found, render, budget)
-        }
+        Ok(found) => decoded(found, render, budget),
         Err(problem) => Err(*problem),
     };
     let (found, is_used) = (found.as_ref().ok(), decoded.is_ok());
@@ -81,21 +92,11 @@ fn look_for(
 }
 
 fn decoded(found: &Found, render: &Render, budget: &Budget) -> Result<Texture, ImageProblem> {
-    let needed = render.library.needed_bytes(found)?;
-    let left = budget.left();
-    if needed > left {
-        return Err(ImageProblem::OverLimit);
-    }
-    let over_limit = |_| ImageProblem::OverLimit;
-    let pixels = {
-        let _scope = budget.scope();
-        budget.charge(needed, "images").map_err(over_limit)?;
-        render.library.pixels(found, needed)?
-    };
-    let alpha = render.library.alpha(found, needed)?;
+    let library = &render.library;
+    let needed = library.needed_bytes(found)?;
+    let pixels = decode_within(budget, needed, |most| library.pixels(found, most))?;
+    let alpha = library.alpha(found, needed)?;
     let copies = bytes_of_copies([pixels.width, pixels.height]);
-    budget
-        .keep(copies.saturating_add(pixels.bytes.len() as u64), "images")
-        .map_err(over_limit)?;
+    keep_image(budget, copies.saturating_add(pixels.bytes.len() as u64))?;
     Ok(Texture::new(pixels, alpha))
 }

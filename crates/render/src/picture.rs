@@ -26,7 +26,7 @@ impl Picture {
         };
         Self {
             frame,
-            channels: pixel.len(),
+            channels: background.channels(),
             bytes: pixel.repeat(frame.pixels()),
         }
     }

@@ -10,7 +10,6 @@ use meshmap_job::{
 };
 use meshmap_outputs::{Output, Place, Written};
 
-use crate::background::Background;
 use crate::camera::{Camera, Frame, Reach, View, turn};
 use crate::draw::{Drawn, Style, draw};
 use crate::drawing::Drawing;
@@ -21,14 +20,6 @@ use crate::settings::{Render, Rendered, Samples, TARGET};
 use crate::sheet::Sheet;
 
 impl Render {
-    /// The number of bytes of a pixel.
-    fn channels(&self) -> usize {
-        match self.background {
-            Background::Transparent => 4,
-            Background::Color(_) => 3,
-        }
-    }
-
     fn style(&self) -> Style {
         let samples = match self.samples {
             Samples::One => 1,
@@ -136,7 +127,7 @@ impl Render {
     }
 
     fn picture_within(&self, file: &MeshFile, budget: &Budget) -> Result<(Picture, Rendered)> {
-        let images = &mut Images::default();
+        let images = &mut Images::of_mode(self.mode);
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
         let scene = self.drawing(file, named.moment, images, budget, &mut rendered)?;
@@ -192,7 +183,7 @@ impl Render {
     ) -> Result<Rendered> {
         /// A turn takes as many seconds as there are pictures, by this many.
         const RATE: u16 = 24;
-        let images = &mut Images::default();
+        let images = &mut Images::of_mode(self.mode);
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
         let scene = self.drawing(file, named.moment, images, budget, &mut rendered)?;
@@ -213,7 +204,7 @@ impl Render {
             rendered.report.warn(Warning::NothingMoves, 1);
             return save(&picture, place, rendered);
         };
-        let images = &mut Images::default();
+        let images = &mut Images::of_mode(self.mode);
         let mut rendered = Rendered::default();
         let frame = self.frame();
         let (camera, first) =
@@ -245,8 +236,12 @@ impl Render {
         (place, budget): (&Place, &Budget),
     ) -> Result<Written> {
         let mut output = Output::create(place)?;
-        let mut writer =
-            picture::header(&mut output, self.frame(), self.channels(), Some(animation))?;
+        let mut writer = picture::header(
+            &mut output,
+            self.frame(),
+            self.background.channels(),
+            Some(animation),
+        )?;
         let mut seen = SeenOnce::default();
         for picture in pictures {
             let (own, camera) = picture?;
@@ -268,7 +263,7 @@ impl Render {
     }
 
     fn write_sheet(&self, file: &MeshFile, place: &Place, budget: &Budget) -> Result<Rendered> {
-        let images = &mut Images::default();
+        let images = &mut Images::of_mode(self.mode);
         let frame = self.frame();
         let moments = match self.finder().all(file, self.every(), budget)? {
             Some(run) => run.moments,
@@ -362,7 +357,8 @@ impl Render {
         place: &Place,
         budget: &Budget,
     ) -> Result<Rendered> {
-        let images = &mut Images::default();
+        // Distances are colours, on which no image is drawn.
+        let images = &mut Images::none();
         let mut rendered = Rendered::default();
         let named = self.moment(file)?;
         let mut scene = Drawing::of(file, self, named.moment, images, budget, &mut rendered)?;

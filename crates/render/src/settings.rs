@@ -199,7 +199,7 @@ pub struct Rendered {
     pub size: [u32; 2],
     /// The number of pictures in the file.
     pub pictures: u32,
-    /// The number of triangles; for an animation, the number in its first picture.
+    /// The number of triangles; for an animation, the number in its last picture.
     pub triangles: u64,
     /// The number of points of a file that has only points.
     pub points: u64,
@@ -235,11 +235,6 @@ impl Render {
             width: side(width),
             height: side(height),
         })
-    }
-
-    /// `true` if surfaces show the images that they name.
-    pub(crate) fn draws_images(&self) -> bool {
-        self.mode == Mode::Shaded
     }
 
     /// The options that have no effect on a file, with the kinds of data that they are about; fails if they are refused.

@@ -116,7 +116,7 @@ impl Sheet {
             width: across,
             height: down,
         };
-        let channels = Picture::plain(row, background).channels();
+        let channels = background.channels();
         let mut stream = picture::header(output.clone(), frame, channels, None)?
             .into_stream_writer()
             .map_err(written)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use meshmap::Axis;
 use meshmap_images::{Alpha, Kind};
-use meshmap_job::{Result, Turn};
+use meshmap_job::{Result, Turn, up_of};
 use meshmap_outputs::open_regular;
 use meshmap_scene::matrix::quaternion;
 
@@ -28,7 +28,7 @@ pub(super) struct Rules {
 impl Rules {
     pub(super) fn of(plan: &Plan<'_>, outcome: &mut Outcome) -> Self {
         Self {
-            up: meshmap_job::up_of(plan.scene, &mut outcome.report),
+            up: up_of(plan.scene, &mut outcome.report),
             turn: plan.job.turn,
         }
     }

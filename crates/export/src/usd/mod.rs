@@ -15,7 +15,7 @@ mod tables;
 mod values;
 
 use meshmap::Axis;
-use meshmap_job::{Change, Error, Result, Turn};
+use meshmap_job::{Change, Error, Result, Turn, up_of};
 use meshmap_outputs::Place;
 use meshmap_scene::FactKind;
 
@@ -43,7 +43,7 @@ pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Re
     let shown = plan.root_name();
     let root_name = Names::default().add(&shown, "");
     let (mut materials, mut names) = (Materials::below(&root_name), Names::with(&[MATERIALS]));
-    let up = meshmap_job::up_of(plan.scene, &mut outcome.report);
+    let up = up_of(plan.scene, &mut outcome.report);
     // Stages have Y up, or Z.
     let upright = match up {
         Axis::X => Some(("xformOp:rotateZ", 90.0)),

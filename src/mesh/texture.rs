@@ -64,7 +64,7 @@ fn add_paths_of_name(name: &str, last: &str, paths: &mut Vec<String>) {
 }
 
 /// The text after the first extension of an image in the name of a file: `Material.001` of `crate.pngMaterial.001`. `None` if
-/// there is no such extension, or nothing after it.
+/// there is none, or if nothing follows it.
 fn text_after_image(file_name: &str) -> Option<&str> {
     for (dot, _) in file_name.match_indices('.') {
         let (stem, text) = file_name.split_at_checked(dot)?;

@@ -134,9 +134,13 @@ impl Index {
             if !entry.is_folder {
                 let key = key_of(&path);
                 self.images.push(Image { key, path });
-            } else if path.ends_with(COPIES) {
-                // An image that a run copies must not be what the next run finds.
-            } else if folder.depth < bounds.depth {
+                continue;
+            }
+            // An image that a run copies must not be what the next run finds.
+            if path.ends_with(COPIES) {
+                continue;
+            }
+            if folder.depth < bounds.depth {
                 let depth = folder.depth + 1;
                 waiting.push_back(Waiting { path, depth });
             } else {

@@ -310,7 +310,7 @@ fn folders_of_copies_are_not_searched() {
     let found = folder.find_below("crate.tga").unwrap();
     assert_eq!(folder.text(&found), "textures/deep/crate.tga");
     assert_eq!(found.other_count, 0);
-    // What is named itself is looked at.
+    // A folder that the file names is searched.
     assert_eq!(
         folder.below("a.glb.textures/crate.tga"),
         "textures/deep/crate.tga"

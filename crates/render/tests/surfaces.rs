@@ -117,7 +117,7 @@ fn images_are_found_below_the_folders_of_textures_and_missing_ones_are_reported(
     let (picture, rendered) = drawn(&found, &file);
     assert_eq!(hue(picture.pixel(48, 48).unwrap()), Some("red"));
     assert!(rendered.report.left_out.is_empty(), "{rendered:?}");
-    // Of images with the same name, the first is used, and the others are named.
+    // The first of several images with the same name is used, and the others are named.
     for folder_name in ["b", "c"] {
         let other = folder.path().join("game/weapons").join(folder_name);
         fs::create_dir_all(&other).unwrap();

@@ -730,8 +730,8 @@ typedef struct mm_shape {
     const char *address; /**< The address of the mesh, or of the first snapshot. */
     /** The number of keys: the snapshots of an object through time; 1 for a shape that stands still. */
     size_t key_count;
-    /** The seconds from one key to the next: as stored, or 1/24 if the file stores none that can be used.
-     *  mm_scene_key_at finds the keys at a time. */
+    /** The seconds from one snapshot of the file to the next: as stored, 1/24 if the file stores none, or 1/30 and the
+     *  like if whole microseconds are the rounded step of such a rate. mm_scene_key_at finds the keys at a time. */
     double seconds_per_key;
     int64_t level; /**< The level of detail, 0 the finest; -1 if the shape is not one. */
     /** The number of the object, for faces of a Second Life mesh: its levels of detail have the same; -1 for others. */

@@ -23,8 +23,8 @@ pub struct mm_shape {
     pub address: *const c_char,
     /// The number of keys: the snapshots of an object through time; 1 for a shape that stands still.
     pub key_count: usize,
-    /// The seconds from one key to the next: as stored, or 1/24 if the file stores none that can be used. mm_scene_key_at finds the keys at
-    /// a time.
+    /// The seconds from one snapshot of the file to the next: as stored, 1/24 if the file stores none, or 1/30 and the like if whole
+    /// microseconds are the rounded step of such a rate. mm_scene_key_at finds the keys at a time.
     pub seconds_per_key: f64,
     /// The level of detail, 0 the finest; -1 if the shape is not one.
     pub level: i64,

@@ -150,6 +150,13 @@ impl Clip {
         self.anim.rate()
     }
 
+    /// The [rate](Self::rate) as the decimal number that it is the nearest float to: 29.97, rather than 29.969999.
+    #[must_use]
+    pub fn decimal_rate(&self) -> f64 {
+        let rate = self.rate();
+        rate.to_string().parse().unwrap_or_else(|_| rate.into())
+    }
+
     /// `false` if the file stores no rate, or one that cannot be used.
     #[must_use]
     #[expect(clippy::float_cmp, reason = "the same number, or another one")]

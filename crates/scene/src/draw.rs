@@ -98,7 +98,7 @@ impl Scene {
             view = view.load()?;
         }
         // The first snapshot of the file decides for an object through time.
-        if shape == 0 && found.number_of(key) == 0 {
+        if shape == 0 && found.steps_of(key) == 0.0 {
             self.learn_winding(&view)?;
         }
         let meter = self.meter_of_call();

@@ -72,6 +72,19 @@ pub fn invert(m: &[f64; 16]) -> Option<[f64; 16]> {
         .then_some(inverse)
 }
 
+/// Returns `true` if a matrix makes something flat, so that it has no inverse that numbers of 64 bits hold.
+#[must_use]
+pub fn is_flat(m: &[f64; 16]) -> bool {
+    const FLAT: f64 = 1e-12;
+    let column = |c: usize| [m[c * 4], m[c * 4 + 1], m[c * 4 + 2]];
+    let axes = [column(0), column(1), column(2)];
+    let [x, y, z] = axes;
+    let lengths = axes.map(|axis| dot(axis, axis).sqrt());
+    let volume = dot(x, cross(y, z)).abs();
+    // Also if a number is NaN.
+    !(volume > FLAT * lengths.iter().product::<f64>() && volume.is_normal())
+}
+
 /// Returns `true` if the axes of a matrix are orthogonal, so that it is a translation, a rotation and a scale.
 #[must_use]
 pub fn is_orthogonal(m: &[f64; 16]) -> bool {
@@ -117,6 +130,11 @@ mod tests {
             assert_eq!(*number, f64::from(u8::from(index % 5 == 0)));
         }
         assert!(is_orthogonal(&m));
+        assert!(!is_flat(&m));
+        let mut flat = m;
+        flat[4..8].copy_from_slice(&m[..4]);
+        assert!(is_flat(&flat));
+        assert!(is_flat(&[0.0; 16]));
         assert_eq!(invert(&[0.0; 16]), None);
     }
 }

@@ -167,9 +167,12 @@ impl Scene {
         let name = snapshots::object_name(proxy);
         let mut have_triangles = false;
         for numbers in groups {
-            let Some(snapshots) = Snapshots::new(proxy, &name, numbers) else {
+            let Some(mut snapshots) = Snapshots::new(proxy, &name, &numbers) else {
                 continue;
             };
+            if options.samples {
+                snapshots.add_samples(&self.meter)?;
+            }
             let are_points = match snapshots.are_points(options.drops_degenerate) {
                 Err(Error::Read(error)) if options.skips_unreadable && is_of_a_part(&error) => {
                     self.unreadable.push(error);

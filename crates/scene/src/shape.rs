@@ -122,27 +122,38 @@ impl Shape {
         Some(Material { name, image })
     }
 
-    /// The number of keys: 1 for a shape that stands still.
+    /// The number of keys: 1 for a shape that stands still. Keys are snapshots or, if [`SceneOptions::samples`](crate::SceneOptions::samples) asks
+    /// for them, samples of snapshots.
     #[must_use]
     pub fn key_count(&self) -> usize {
         match &self.geometry {
             Geometry::Mesh(_) => 1,
-            Geometry::Snapshots(snapshots) => snapshots.numbers().len(),
+            Geometry::Snapshots(snapshots) => snapshots.keys().len(),
         }
     }
 
-    /// The number of a key in the file, ascending: the snapshot. 0 for a shape that stands still.
+    /// The number of the snapshot of a key in the file. 0 for a shape that stands still.
     #[must_use]
     pub fn number_of(&self, key: usize) -> usize {
         match &self.geometry {
             Geometry::Mesh(_) => 0,
+            Geometry::Snapshots(snapshots) => snapshots.keys().get(key).map_or(0, |key| key.number),
+        }
+    }
+
+    /// The time of a key in [steps](Self::step) from the first snapshot of the file, ascending: the number of its snapshot, and the part of a step
+    /// before its sample. Samples divide a step into equal parts: "subsamples between snapshots", as the format's description has it.
+    #[must_use]
+    pub fn steps_of(&self, key: usize) -> f64 {
+        match &self.geometry {
+            Geometry::Mesh(_) => 0.0,
             Geometry::Snapshots(snapshots) => {
-                snapshots.numbers().get(key).copied().unwrap_or_default()
+                snapshots.keys().get(key).map_or(0.0, |key| key.steps())
             }
         }
     }
 
-    /// The number of keys that the file has, of which some may not have been asked for.
+    /// The number of snapshots that the file has, of which some may not have been asked for; 1 for a shape that stands still.
     #[must_use]
     pub fn stored_key_count(&self) -> usize {
         match &self.geometry {
@@ -151,7 +162,7 @@ impl Shape {
         }
     }
 
-    /// The seconds from one key of the file to the next, if it stores them.
+    /// The seconds from one snapshot of the file to the next, as it stores them.
     #[must_use]
     pub fn stored_step(&self) -> Option<f64> {
         match &self.geometry {
@@ -160,43 +171,52 @@ impl Shape {
         }
     }
 
-    /// The seconds from one key of the file to the next: as stored, or at [`Format::USUAL_RATE`] if the file stores none that can be used.
+    /// The number of snapshots a second: as stored, or [`Format::USUAL_RATE`] if the file stores none.
+    ///
+    /// Files store the time between two snapshots in whole microseconds, which few rates have: 33,333 microseconds are 30 snapshots a
+    /// second. It is a whole number or, as in colour television, a whole number times 1000 / 1001, if the step of such a rate is rounded to the
+    /// stored one.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        let stored = match &self.geometry {
+            Geometry::Mesh(_) => None,
+            Geometry::Snapshots(snapshots) => snapshots.rate(),
+        };
+        stored.unwrap_or(Format::USUAL_RATE.into())
+    }
+
+    /// The seconds from one snapshot of the file to the next, by its [rate](Self::rate).
     #[must_use]
     pub fn step(&self) -> f64 {
-        let stored = self.stored_step().filter(|step| step.is_normal());
-        stored.unwrap_or(1.0 / f64::from(Format::USUAL_RATE))
+        1.0 / self.rate()
     }
 
     /// The keys before and after a time in seconds from the first key, and the fraction between them. The shape stands still before its
     /// first and after its last key. A time that is not finite is 0.
     #[must_use]
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        reason = "there are fewer keys than that; a fraction"
-    )]
+    #[expect(clippy::cast_possible_truncation, reason = "a fraction")]
     pub fn keys_at(&self, seconds: f64) -> (usize, usize, f32) {
         let seconds = if seconds.is_finite() { seconds } else { 0.0 };
-        let number = self.number_of(0) as f64 + seconds / self.step();
+        let steps = self.steps_of(0) + seconds * self.rate();
         let mut before = 0;
         let mut after = self.key_count().saturating_sub(1);
-        if number >= self.number_of(after) as f64 {
+        if steps >= self.steps_of(after) {
             return (after, after, 0.0);
         }
-        // The number is before the last key: between two keys, or before the first.
+        // The time is before the last key: between two keys, or before the first.
         while after > before + 1 {
             let middle = before + (after - before) / 2;
-            if self.number_of(middle) as f64 <= number {
+            if self.steps_of(middle) <= steps {
                 before = middle;
             } else {
                 after = middle;
             }
         }
-        let first = self.number_of(before) as f64;
-        if number <= first {
+        let first = self.steps_of(before);
+        if steps <= first {
             return (before, before, 0.0);
         }
-        let fraction = (number - first) / (self.number_of(after) as f64 - first);
+        let fraction = (steps - first) / (self.steps_of(after) - first);
         (before, after, fraction as f32)
     }
 
@@ -412,7 +432,7 @@ impl Shape {
         let Geometry::Snapshots(snapshots) = &self.geometry else {
             return Ok(false);
         };
-        if self.number_of(key) == 0 {
+        if self.steps_of(key) == 0.0 {
             return Ok(true);
         }
         let first = snapshots.base()?.positions()?;

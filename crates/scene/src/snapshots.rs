@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use meshmap::Scratch;
 use meshmap::cgeo::{Parts, Proxy, Snapshot};
+use meshmap::{Meter, Scratch};
 
 use crate::error::{Error, Result};
 use crate::fact::{FactKind, Facts, beginning_of_text};
@@ -31,29 +31,86 @@ pub(crate) struct Snapshots {
     proxy: Proxy,
     /// The name of the object, which all shapes of a file share; empty if it has none.
     name: Arc<str>,
-    /// Their numbers in the file, ascending; never none.
-    numbers: Vec<usize>,
+    /// Ascending in time; never none.
+    keys: Vec<Key>,
+}
+
+/// A snapshot, or one of its samples.
+#[derive(Clone, Copy)]
+pub(crate) struct Key {
+    /// The number of the snapshot in the file.
+    pub(crate) number: usize,
+    /// The number of the sample in the snapshot.
+    sample: u32,
+    /// The number of samples that the snapshot has as keys.
+    samples: u32,
+}
+
+impl Key {
+    fn of_snapshot(number: usize) -> Self {
+        Self {
+            number,
+            sample: 0,
+            samples: 1,
+        }
+    }
+
+    /// The time, in steps from one snapshot to the next.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "there are fewer snapshots than that"
+    )]
+    pub(crate) fn steps(self) -> f64 {
+        self.number as f64 + f64::from(self.sample) / f64::from(self.samples)
+    }
 }
 
 impl Snapshots {
     /// `None` without a snapshot.
-    pub(crate) fn new(proxy: &Proxy, name: &Arc<str>, numbers: Vec<usize>) -> Option<Self> {
+    pub(crate) fn new(proxy: &Proxy, name: &Arc<str>, numbers: &[usize]) -> Option<Self> {
         if numbers.is_empty() {
             return None;
         }
         Some(Self {
             proxy: proxy.clone(),
             name: Arc::clone(name),
-            numbers,
+            keys: numbers.iter().copied().map(Key::of_snapshot).collect(),
         })
+    }
+
+    /// Makes a key of each sample: those of a snapshot divide the time to the next one into equal parts.
+    pub(crate) fn add_samples(&mut self, meter: &Meter<'_>) -> Result<()> {
+        /// The work of passing a section, in bytes that are decoded in the same time.
+        const OF_SECTION: u64 = 64;
+        let mut scratch = Scratch::default();
+        let mut keys = Vec::with_capacity(self.keys.len());
+        for key in &self.keys {
+            let found = self.proxy.snapshot(key.number)?.samples(&mut scratch)?;
+            let samples = u32::try_from(found).unwrap_or(u32::MAX).max(1);
+            // Reading a sample passes all that are before it.
+            let passed = u64::from(samples).saturating_mul(samples.into());
+            meter.work(passed.saturating_mul(OF_SECTION), "samples of a snapshot")?;
+            keys.extend((0..samples).map(|sample| Key {
+                sample,
+                samples,
+                ..*key
+            }));
+        }
+        self.keys = keys;
+        Ok(())
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    pub(crate) fn numbers(&self) -> &[usize] {
-        &self.numbers
+    pub(crate) fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    /// The number of the first snapshot.
+    fn first_number(&self) -> usize {
+        self.keys.first().map_or(0, |key| key.number)
     }
 
     /// The number of snapshots in the file.
@@ -61,12 +118,15 @@ impl Snapshots {
         self.proxy.snapshot_count()
     }
 
-    /// A snapshot by its place in the shape.
+    /// A snapshot, or a sample of one, by its place in the shape.
     pub(crate) fn at(&self, key: usize) -> Result<Snapshot> {
-        let number = self.numbers.get(key);
-        let count = self.numbers.len();
-        let number = number.ok_or(Error::NoKey { key, count })?;
-        Ok(self.proxy.snapshot(*number)?)
+        let count = self.keys.len();
+        let found = self.keys.get(key).ok_or(Error::NoKey { key, count })?;
+        let snapshot = self.proxy.snapshot(found.number)?;
+        Ok(match found.sample {
+            0 => snapshot,
+            sample => snapshot.sample(sample as usize),
+        })
     }
 
     /// The first snapshot of the file, of which others may store the differences.
@@ -82,7 +142,7 @@ impl Snapshots {
         let mut degenerate = HashSet::new();
         let mut has_vertices = false;
         let mut scratch = Scratch::default();
-        for key in 0..self.numbers.len() {
+        for key in 0..self.keys.len() {
             let snapshot = self.at(key)?;
             let counts = snapshot.counts(&mut scratch)?;
             if counts.triangles > 0 {
@@ -105,8 +165,11 @@ impl Snapshots {
     /// Counts what the snapshots have that somebody could miss.
     pub(crate) fn add_facts(&self, facts: &mut Facts) {
         let mut scratch = Scratch::default();
-        for (key, number) in self.numbers.iter().enumerate() {
-            let Ok(snapshot) = self.at(key) else { continue };
+        for key in self.keys.iter().filter(|key| key.sample == 0) {
+            let number = key.number;
+            let Ok(snapshot) = self.proxy.snapshot(number) else {
+                continue;
+            };
             let address = || format!("snapshots[{number}]");
             facts.add(FactKind::Snapshots, address);
             if let Ok(samples) = snapshot.samples(&mut scratch)
@@ -143,7 +206,7 @@ impl Snapshots {
         if let Ok(triangles) = first
             && !triangles.is_empty()
         {
-            let address = || format!("snapshots[{}]", self.numbers.first().copied().unwrap_or(0));
+            let address = || format!("snapshots[{}]", self.first_number());
             if triangles.material_scalar().is_some() {
                 facts.add(FactKind::MaterialIds, address);
             }
@@ -158,6 +221,31 @@ impl Snapshots {
         let step = self.proxy.timing()?.step();
         (step > 0.0).then_some(step)
     }
+
+    /// The number of snapshots a second, if the file stores it: see [`Shape::rate`](crate::Shape::rate).
+    pub(crate) fn rate(&self) -> Option<f64> {
+        Some(rate_of_microseconds(self.stored_step()? * 1e6))
+    }
+}
+
+/// The number of snapshots a second that are this many microseconds apart. Files have whole numbers of microseconds: of the usual rates, the
+/// nearest whose step is rounded to the stored one, up or down.
+fn rate_of_microseconds(step: f64) -> f64 {
+    const SECOND: f64 = 1e6;
+    /// The greatest rate that is taken for a whole number: beyond it, the steps of two rates are a few microseconds apart.
+    const MOST: f64 = 240.0;
+    /// Colour television has rates such as 29.97.
+    const TELEVISION: f64 = 1000.0 / 1001.0;
+    let exact = SECOND / step;
+    let whole = exact.round();
+    let of_television = (exact / TELEVISION).round() * TELEVISION;
+    for rate in [whole, of_television] {
+        let is_near = (SECOND / rate - step).abs() < 1.0;
+        if is_near && (1.0..=MOST).contains(&rate.round()) {
+            return rate;
+        }
+    }
+    exact
 }
 
 /// Counts what the file has as a whole that somebody could miss. `drawn` is the number of snapshots that are drawn.
@@ -194,6 +282,34 @@ pub(crate) fn add_facts(proxy: &Proxy, drawn: usize, facts: &mut Facts) {
         let is_empty = value.as_bytes().is_empty() || value.as_bytes() == b"[none]";
         if !is_empty && !KNOWN.iter().any(is_known) {
             facts.add(FactKind::Metadata, || beginning_of_text(&name));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_of_whole_microseconds_have_usual_rates() {
+        for (step, rate) in [
+            (33_333.0, 30.0),
+            (33_334.0, 30.0),
+            (41_666.0, 24.0),
+            (41_667.0, 24.0),
+            (40_000.0, 25.0),
+            (16_667.0, 60.0),
+            (8_333.0, 120.0),
+            (41_708.0, 24_000.0 / 1001.0),
+            (33_367.0, 30_000.0 / 1001.0),
+            (16_683.0, 60_000.0 / 1001.0),
+            // No rate rounds to these.
+            (80_000.0, 12.5),
+            (33_400.0, 1e6 / 33_400.0),
+            (3.0, 1e6 / 3.0),
+            (7e6, 1.0 / 7.0),
+        ] {
+            assert_eq!(rate_of_microseconds(step), rate, "{step}");
         }
     }
 }

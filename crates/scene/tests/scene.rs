@@ -583,6 +583,45 @@ fn keys_are_found_by_time() {
 }
 
 #[test]
+fn samples_of_snapshots_are_keys_if_they_are_asked_for() {
+    let path = data::root().join("cgeo/valid/samples_mixed_a.cgeo");
+    let file = MeshFile::open(&path).unwrap();
+    let mut options = SceneOptions::default();
+    for (samples, expected) in [
+        (false, &[0.0, 1.0, 2.0, 3.0][..]),
+        (
+            true,
+            &[0.0, 1.0, 1.0 + 1.0 / 3.0, 1.0 + 2.0 / 3.0, 2.0, 2.5, 3.0],
+        ),
+    ] {
+        options.samples = samples;
+        let scene = Scene::new(&file, &options).unwrap();
+        let shape = &scene.shapes()[0];
+        let steps = (0..shape.key_count()).map(|key| shape.steps_of(key));
+        assert_eq!(steps.collect::<Vec<_>>(), expected);
+        // 41,667 microseconds.
+        assert_eq!(shape.rate(), 24.0);
+        let samples: Vec<u64> = scene
+            .facts()
+            .iter()
+            .filter(|fact| fact.kind == FactKind::Samples)
+            .map(|fact| fact.count)
+            .collect();
+        assert_eq!(samples, [3]);
+    }
+    options.samples = true;
+    let scene = Scene::new(&file, &options).unwrap();
+    let shape = &scene.shapes()[0];
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    let mut scratch = Scratch::default();
+    shape.positions(1, &mut first, &mut scratch).unwrap();
+    shape.positions(2, &mut second, &mut scratch).unwrap();
+    assert_ne!(first, second);
+    assert_eq!((shape.number_of(1), shape.number_of(2)), (1, 1));
+    assert!(!shape.is_base(2, &second).unwrap());
+}
+
+#[test]
 fn shapes_are_drawn_in_the_pose_by_one_convention() {
     let (mut posed, mut turned, mut flipped, mut weighted) = (0, 0, 0, 0);
     for (path, file) in valid_files() {

@@ -324,7 +324,7 @@ impl<'a> Expected<'a> {
         Materials::by_id(kept, |id| self.rules.material_name(id))
     }
 
-    /// The joints and weights that are written: in glTF as they are drawn, in PLY as they are stored.
+    /// The joints and weights that are written: in glTF and USD as they are drawn, in PLY as they are stored.
     fn weights(&self) -> Result<Option<Weights>> {
         let joints = self.buffer.stream(&Semantic::Joints(0));
         let weights = self.buffer.stream(&Semantic::Weights(0));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use meshmap::iqm::Trs;
-use meshmap::{Axis, Charge, Format, Meter, Scratch, VOrigin, Winding};
+use meshmap::{Axis, Charge, Meter, Scratch, VOrigin, Winding};
 use meshmap_export::{Convert, Result, Target};
 use meshmap_scene::vector::is_degenerate;
 use meshmap_scene::{Buffer, Clip, Parts, Scene, Shape, Skeleton, Unit};
@@ -62,7 +62,7 @@ impl<'a> Rules<'a> {
             rules.target = Target::Obj;
         }
         rules.set_frame();
-        if rules.is_gltf() {
+        if rules.is_gltf() || rules.target == Target::Usdc {
             rules.skeleton = rules.written_skeleton()?;
         }
         if !convert.merge_materials && !convert.keep_materials {
@@ -104,18 +104,14 @@ impl<'a> Rules<'a> {
         self.scene.unit().metres().unwrap_or(1.0)
     }
 
-    /// The seconds from one key of the file to the next.
-    pub(crate) fn step(&self, shape: &Shape) -> f64 {
-        match (self.convert.fps, shape.stored_step()) {
-            (Some(rate), _) => 1.0 / rate,
-            (None, Some(step)) => step,
-            (None, None) => 1.0 / f64::from(Format::USUAL_RATE),
-        }
+    /// The number of snapshots a second.
+    pub(crate) fn snapshot_rate(&self, shape: &Shape) -> f64 {
+        self.convert.fps.unwrap_or_else(|| shape.rate())
     }
 
     /// The frames per second of a clip.
     pub(crate) fn rate(&self, clip: &Clip) -> f64 {
-        self.convert.fps.unwrap_or_else(|| clip.rate().into())
+        self.convert.fps.unwrap_or_else(|| clip.decimal_rate())
     }
 
     /// `true` if a triangle with these corners is written.

@@ -38,7 +38,7 @@ fn conversions(target: Target, file: &MeshFile) -> Vec<Convert> {
             keep_materials: true,
             keep_degenerate: target == Target::Usdc,
             quantized: is_gltf,
-            nest: is_gltf,
+            nest: true,
             morph_normals: is_gltf,
             dense: is_gltf,
             fps: Some(12.0),

@@ -384,6 +384,42 @@ fn faults_of_skeletons_in_usd_are_found() {
 }
 
 #[test]
+fn faults_of_skins_in_usd_are_found() {
+    let target = Target::Usdc;
+    let written = Written::of("iqm", "skin_multi_anim.iqm", Convert::new(target), "usdc");
+    written.byte_fault("no skeleton", b"\0Skeleton\0", b"\0Skeletoo\0");
+    for (what, name) in [
+        ("no joints of vertices", "skel:jointIndices"),
+        ("no weights of vertices", "skel:jointWeights"),
+        ("a mesh without a skeleton", "skel:skeleton"),
+    ] {
+        let mut other = name.as_bytes().to_vec();
+        *other.last_mut().unwrap() ^= 1;
+        written.byte_fault(what, name.as_bytes(), &other);
+    }
+    let view = written.file.mesh(&"meshes[0]".parse().unwrap()).unwrap();
+    let count = written.file.as_iqm().unwrap().joints().len() as u16;
+    let influences = view.influences(count).unwrap().unwrap();
+    let first = |numbers: &[f32]| {
+        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
+        bytes.collect::<Vec<u8>>()
+    };
+    let weights = &influences.weights.as_flattened()[..12];
+    let mut others = weights.to_vec();
+    others.swap(4, 5);
+    written.byte_fault("the weights of a vertex", &first(weights), &first(&others));
+    let joints = influences
+        .joints
+        .as_flattened()
+        .iter()
+        .map(|joint| i32::from(*joint));
+    let joints: Vec<u8> = joints.take(12).flat_map(i32::to_le_bytes).collect();
+    let mut others = joints.clone();
+    others[16] ^= 1;
+    written.byte_fault("the joints of a vertex", &joints, &others);
+}
+
+#[test]
 fn faults_of_the_root_are_found() {
     let written = Written::gltf("cgeo", "anim_a.cgeo");
     let json = written.json();

@@ -19,8 +19,8 @@ def expected(path, snapshots):
     """The positions of the corners of all triangles, and of all points."""
     data, place, corners, vertices = path.read_bytes(), 0, [numpy.empty((0, 3, 3), "f4")], [numpy.empty((0, 3), "f4")]
     while place < len(data):
-        count, indices = struct.unpack_from("<II", data, place)
-        place += 8
+        _, count, indices = struct.unpack_from("<dII", data, place)
+        place += 16
         points = numpy.frombuffer(data, "<f4", count * 3, place).reshape(-1, 3)
         place += count * 12
         vertices.append(points)

@@ -1,9 +1,9 @@
 """Reads USD files with usd-core, and compares them with what the library says.
 
     usd.py FOLDER    every NAME.usdc of the folder: all validators are silent, and the points and triangles are the bits
-                     of NAME.geometry, which the example `geometry` wrote: of each snapshot of a CGeo file, and of each
-                     mesh of others. Triangles with two equal corners are left out, and a file of nothing but these has
-                     its vertices as points
+                     of NAME.geometry, which the example `geometry` wrote: of each sample of a snapshot of a CGeo file,
+                     and of each mesh of others. Triangles with two equal corners are left out, and a file of nothing but
+                     these has its vertices as points. Files with time samples are referred to by stages of other rates
 """
 
 import pathlib
@@ -14,13 +14,13 @@ from pxr import Usd, UsdGeom, UsdShade, UsdValidation
 
 
 def parts(path):
-    """Positions and corners, as bytes, of each snapshot or mesh."""
+    """The time, and positions and corners as bytes, of each snapshot or mesh."""
     data, place = path.read_bytes(), 0
     while place < len(data):
-        points, corners = struct.unpack_from("<II", data, place)
-        place += 8
+        steps, points, corners = struct.unpack_from("<dII", data, place)
+        place += 16
         middle, end = place + points * 12, place + points * 12 + corners * 4
-        yield data[place:middle], drawn(data[middle:end])
+        yield steps, data[place:middle], drawn(data[middle:end])
         place = end
 
 
@@ -64,7 +64,10 @@ def check_mesh(mesh, time, points, corners):
             continue
         values, index = primvar.Get(time), primvar.GetIndices(time)
         of = {"vertex": len(points) // 12, "faceVarying": len(corners) // 4, "uniform": len(counts)}
-        elements = of[primvar.GetInterpolation()]
+        if primvar.GetInterpolation() == "constant":
+            # The transform of a skin.
+            continue
+        elements = of[primvar.GetInterpolation()] * primvar.GetElementSize()
         expect(len(index if primvar.IsIndexed() else values) == elements, f"{name}: {primvar.GetName()} is too long")
         expect(not index or max(index) < len(values), f"{name}: indices of {primvar.GetName()} beyond its end")
     subsets = UsdGeom.Subset.GetAllGeomSubsets(mesh)
@@ -86,32 +89,62 @@ def check(path, validators):
         meshes = meshes or [UsdGeom.Points(prim) for prim in stage.Traverse() if prim.IsA(UsdGeom.Points)]
         expect(len(meshes) == 1, f"{len(meshes)} meshes")
         times = meshes[0].GetPointsAttr().GetTimeSamples()
-        expect(times in ([], [float(time) for time in range(len(expected))]), f"the times {times}")
+        expect(times in ([], [steps for steps, _, _ in expected]), f"the times {times}")
         normals = UsdGeom.PrimvarsAPI(meshes[0]).GetPrimvar("normals")
         expect(not normals or normals.GetTimeSamples() == times, "normals at other times than points")
-        pairs = [(meshes[0], Usd.TimeCode(time)) for time in range(len(expected))]
+        pairs = [(meshes[0], Usd.TimeCode(steps)) for steps, _, _ in expected]
     else:
-        expected = [part for part in expected if part[1]] or [part for part in expected if part[0]]
-        if not any(corners for _, corners in expected):
+        expected = [part for part in expected if part[2]] or [part for part in expected if part[1]]
+        if not any(corners for _, _, corners in expected):
             meshes = [UsdGeom.Points(prim) for prim in stage.Traverse() if prim.IsA(UsdGeom.Points)]
         expect(len(meshes) == len(expected), f"{len(meshes)} meshes, where {len(expected)} are expected")
         pairs = [(mesh, Usd.TimeCode.Default()) for mesh in meshes]
-    for (mesh, time), (points, corners) in zip(pairs, expected):
+    for (mesh, time), (_, points, corners) in zip(pairs, expected):
         check_mesh(mesh, time, points, corners)
     return len(expected)
+
+
+def check_references(path):
+    """A stage of another rate has each sample at the second at which the file has it."""
+    own = Usd.Stage.Open(str(path))
+    sampled = [
+        attribute
+        for prim in own.Traverse()
+        for attribute in prim.GetAttributes()
+        if attribute.GetName() in ("points", "translations", "rotations") and attribute.GetNumTimeSamples() > 1
+    ]
+    for rate in (24, 25, 30, 60) if sampled else ():
+        shot = Usd.Stage.CreateInMemory()
+        shot.SetTimeCodesPerSecond(rate)
+        shot.OverridePrim("/shot").GetReferences().AddReference(str(path))
+        for attribute in sampled:
+            there = attribute.GetPath().ReplacePrefix(own.GetDefaultPrim().GetPath(), "/shot")
+            codes = shot.GetAttributeAtPath(there).GetTimeSamples()
+            seconds = [code / own.GetTimeCodesPerSecond() for code in attribute.GetTimeSamples()]
+            expect(len(codes) == len(seconds), f"{there} at {rate}: {len(codes)} samples")
+            late = max(abs(code / rate - second) for code, second in zip(codes, seconds))
+            expect(late < 1e-9 * max(1.0, seconds[-1]), f"{there} at {rate}: a sample is {late} s late")
+            if own.GetTimeCodesPerSecond() == rate:
+                whole = attribute.GetTimeSamples()
+                expect(codes == whole, f"{there} at {rate}: samples between the frames of the file")
+    return len(sampled)
 
 
 def main():
     paths = sorted(pathlib.Path(sys.argv[1]).glob("*.usdc"))
     validators = UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
-    wrong = compared = 0
+    wrong = compared = sampled = 0
     for path in paths:
         try:
             compared += check(path, validators)
+            sampled += check_references(path)
         except Exception as error:
             print(f"{path.name}: {error}")
             wrong += 1
-    print(f"usd-core: {len(paths)} files, {compared} meshes and snapshots, {len(validators)} validators, {wrong} files wrong")
+    print(
+        f"usd-core: {len(paths)} files, {compared} meshes and snapshots, {len(validators)} validators, "
+        f"{sampled} attributes in stages of four rates, {wrong} files wrong"
+    )
     return 1 if wrong or not paths else 0
 
 

@@ -1,8 +1,8 @@
 //! The geometry that the library reads of mesh files, for checks of written files: `geometry FOLDER FILE...` writes
 //! `FOLDER/NAME.geometry` of each.
 //!
-//! For each snapshot of a CGeo file, and each mesh of others that is drawn: the numbers of positions and of corners, 32
-//! bits each, positions as floats, in the bind shape of a Second Life mesh, and corners
+//! For each sample of a snapshot of a CGeo file, and each mesh of others that is drawn: the time in steps from one snapshot to the next, in 64 bits,
+//! the numbers of positions and of corners, 32 bits each, positions as floats, in the bind shape of a Second Life mesh, and corners
 //! counter-clockwise, seen from where the normals of the first mesh that has some point to.
 
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use meshmap::cgeo::Parts;
-use meshmap::{MeshFile, Role, Semantic, Winding};
+use meshmap::{MeshFile, Role, Scratch, Semantic, Winding};
 use meshmap_testing::runs_against_normals;
 
 fn main() -> ExitCode {
@@ -39,7 +39,8 @@ fn main() -> ExitCode {
 fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let file = MeshFile::open(file)?;
     let mut out = BufWriter::new(File::create(output)?);
-    let mut part = |positions: &[[f32; 3]], corners: &[[u32; 3]]| {
+    let mut part = |steps: f64, positions: &[[f32; 3]], corners: &[[u32; 3]]| {
+        out.write_all(&steps.to_le_bytes())?;
         out.write_all(
             &u32::try_from(positions.len())
                 .unwrap_or(u32::MAX)
@@ -63,11 +64,16 @@ fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let turns = is_clockwise != runs_against_normals(&file);
     if let Some(proxy) = file.as_cgeo() {
         for index in 0..proxy.snapshot_count() {
-            let mesh = proxy.snapshot(index)?.mesh(Parts::ALL)?;
-            part(
-                &mesh.positions.to_vec(),
-                &turned(mesh.triangles.positions(), turns),
-            )?;
+            let snapshot = proxy.snapshot(index)?;
+            let samples = snapshot.samples(&mut Scratch::default())?.max(1);
+            for sample in 0..samples {
+                let mesh = snapshot.sample(sample).mesh(Parts::ALL)?;
+                part(
+                    index as f64 + sample as f64 / samples as f64,
+                    &mesh.positions.to_vec(),
+                    &turned(mesh.triangles.positions(), turns),
+                )?;
+            }
         }
         return Ok(());
     }
@@ -105,7 +111,7 @@ fn write(file: &str, output: &Path) -> Result<(), Box<dyn std::error::Error>> {
                 *position = [row(0), row(1), row(2)];
             }
         }
-        part(&positions, &corners)?;
+        part(0.0, &positions, &corners)?;
     }
     Ok(())
 }

@@ -18,17 +18,14 @@ pub(crate) fn metres(scene: &Scene, outcome: &mut Outcome) -> f64 {
     1.0
 }
 
-/// The seconds from one key of a shape to the next.
-pub(crate) fn step(shape: &Shape, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
-    match (job.fps, shape.stored_step()) {
-        (Some(rate), _) => 1.0 / rate,
-        (None, Some(step)) => step,
-        (None, None) => {
-            if shape.key_count() > 1 {
-                let rate = Assumption::SnapshotRate(Format::USUAL_RATE);
-                outcome.report.assume(rate);
-            }
-            1.0 / f64::from(Format::USUAL_RATE)
-        }
+/// The number of snapshots a second.
+pub(crate) fn rate(shape: &Shape, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
+    if let Some(rate) = job.fps {
+        return rate;
     }
+    if shape.stored_step().is_none() && shape.key_count() > 1 {
+        let rate = Assumption::SnapshotRate(Format::USUAL_RATE);
+        outcome.report.assume(rate);
+    }
+    shape.rate()
 }

@@ -238,11 +238,7 @@ impl<'a> Plan<'a> {
 
     /// `true` if the target writes joints of this scene.
     pub(crate) fn has_joints(&self) -> bool {
-        match self.job.target {
-            Target::Glb | Target::Gltf => true,
-            Target::Usdc => self.scene.has_only_joints(),
-            _ => false,
-        }
+        WITH_ROOT.contains(&self.job.target)
     }
 }
 

@@ -120,28 +120,36 @@ pub(crate) fn kind_of(semantic: &Semantic) -> FactKind {
     FactKind::of(semantic).unwrap_or(FactKind::Shapes)
 }
 
-/// Counts the texture coordinates whose third number is not 0, for targets that have two.
+/// Reports the texture coordinates whose third number is not 0, for targets that have two.
 pub(crate) fn count_third_coordinates(
     stream: &Stream,
     plan: &Plan<'_>,
     outcome: &mut Outcome,
 ) -> Result<()> {
+    let count = third_coordinates(stream, plan)?;
+    report_third_coordinates(count, stream, outcome);
+    Ok(())
+}
+
+/// The number of texture coordinates whose third number is not 0.
+pub(crate) fn third_coordinates(stream: &Stream, plan: &Plan<'_>) -> Result<usize> {
     if stream.format().components < 3 {
-        return Ok(());
+        return Ok(0);
     }
     let has_third = |coordinates: &&[f32; 3]| coordinates[2] != 0.0;
-    let count = match stream.floats() {
+    Ok(match stream.floats() {
         Some(floats) => floats.iter().filter(has_third).count(),
         None => {
             let _scope = plan.job.budget.scope();
             floats::<3>(stream, plan)?.iter().filter(has_third).count()
         }
-    };
+    })
+}
+
+pub(crate) fn report_third_coordinates(count: usize, stream: &Stream, outcome: &mut Outcome) {
     let change = Change::ThirdTexCoordLost;
-    outcome
-        .report
-        .change_at(change, count as u64, || stream.address());
-    Ok(())
+    let report = &mut outcome.report;
+    report.change_at(change, count as u64, || stream.address());
 }
 
 fn move_values<const N: usize>(

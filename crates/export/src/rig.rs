@@ -1,12 +1,16 @@
 //! The joints and animations of a scene, for targets that have them.
 
 use meshmap::iqm::Trs;
-use meshmap_job::{Assumption, Error, Result, report_all};
-use meshmap_scene::{Clip, Skeleton};
+use meshmap::{AttributeInfo, Influences, Scratch, Semantic};
+use meshmap_job::{Assumption, Budget, Change, Error, Result, Why, report_all};
+use meshmap_scene::{Clip, FactKind, Shape, Skeleton};
 
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::settings::Job;
+
+/// The name of the joint that vertices without weights follow.
+pub(crate) const REST: &str = "meshmap_rest";
 
 /// The skeleton; `None` if there is none that can be used, which is reported.
 pub(crate) fn skeleton(plan: &Plan<'_>, outcome: &mut Outcome) -> Result<Option<Skeleton>> {
@@ -16,6 +20,9 @@ pub(crate) fn skeleton(plan: &Plan<'_>, outcome: &mut Outcome) -> Result<Option<
     let skeleton = plan.scene.skeleton(&mut found)?;
     report_all(&found, &mut outcome.report);
     let Some(skeleton) = skeleton else {
+        for shape in plan.scene.shapes().iter().filter(|_| !plan.is_posed()) {
+            leave_out_influences(shape, Why::NoJoints, outcome);
+        }
         return Ok(None);
     };
     let names: usize = skeleton.joints.iter().map(|joint| joint.name().len()).sum();
@@ -23,6 +30,52 @@ pub(crate) fn skeleton(plan: &Plan<'_>, outcome: &mut Outcome) -> Result<Option<
     let bytes = joints.saturating_mul(OF_JOINT).saturating_add(names as u64);
     plan.job.budget.keep(bytes, "joints")?;
     Ok(Some(skeleton))
+}
+
+/// The joints that the vertices of a shape follow, and their shares; `None` if they follow none, or if there are more joints than 16 bits
+/// number, which is reported.
+///
+/// In glTF and in USD, each vertex of a skinned mesh follows a joint. Vertices without weights follow an extra joint, which nothing moves.
+pub(crate) fn influences(
+    shape: &Shape,
+    skeleton: &Skeleton,
+    budget: &Budget,
+    outcome: &mut Outcome,
+) -> Result<Option<Influences>> {
+    let Ok(joint_count) = u16::try_from(skeleton.joints.len()) else {
+        let address = shape.address().to_string();
+        outcome
+            .report
+            .leave_out(FactKind::Influences, Why::TooManyJoints, address);
+        return Ok(None);
+    };
+    let counts = shape.counts(0, &mut Scratch::default())?;
+    budget.charge_for::<([f32; 4], [f32; 4], [u16; 4], [f32; 4])>(
+        counts.positions,
+        "joints and weights",
+    )?;
+    let Some(influences) = shape.influences(joint_count)? else {
+        leave_out_influences(shape, Why::NoWeights, outcome);
+        return Ok(None);
+    };
+    let report = &mut outcome.report;
+    report.change(Change::WeightsNotFinite, influences.not_finite);
+    report.change(Change::WeightsBeyond, influences.beyond);
+    report.change(Change::WeightsClamped, influences.clamped);
+    report.change(Change::WeightsDropped, influences.dropped);
+    report.change(Change::WeightsScaled, influences.scaled);
+    report.change(Change::VerticesResting, influences.resting);
+    Ok(Some(influences))
+}
+
+/// Reports the joints and weights of a shape, if it has some.
+fn leave_out_influences(shape: &Shape, why: Why, outcome: &mut Outcome) {
+    let is_influence =
+        |info: &AttributeInfo| matches!(info.semantic, Semantic::Joints(0) | Semantic::Weights(0));
+    if shape.attributes().iter().any(is_influence) {
+        let address = shape.address().to_string();
+        outcome.report.leave_out(FactKind::Influences, why, address);
+    }
 }
 
 /// The animations that can be written for a skeleton of this many joints.
@@ -57,7 +110,7 @@ pub(crate) fn rate(clip: &Clip, job: &Job<'_>, outcome: &mut Outcome) -> f64 {
         let assumption = Assumption::FrameRate(rate);
         outcome.report.assume_of(assumption, clip.name());
     }
-    job.fps.unwrap_or(rate.into())
+    job.fps.unwrap_or_else(|| clip.decimal_rate())
 }
 
 /// The times of the keys in seconds, from the first.

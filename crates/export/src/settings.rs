@@ -48,7 +48,7 @@ pub enum Target {
     Stl,
     /// A point cache of Blender and 3ds Max, with an OBJ next to it: the snapshots of a CGeo file.
     Pc2,
-    /// USD, as a crate file: geometry, materials, snapshots as time samples, and joints of files without meshes.
+    /// USD, as a crate file: geometry, materials, skeletons with their animations, and snapshots as time samples.
     Usdc,
 }
 
@@ -76,13 +76,13 @@ impl Target {
     /// The table of the targets.
     const fn about(self) -> About {
         let (name, revision, beside): (_, _, &[_]) = match self {
-            Self::Glb => ("glb", 5, &[]),
-            Self::Gltf => ("gltf", 5, &["bin"]),
+            Self::Glb => ("glb", 6, &[]),
+            Self::Gltf => ("gltf", 6, &["bin"]),
             Self::Obj => ("obj", 5, &["mtl"]),
             Self::Ply => ("ply", 5, &[]),
             Self::Stl => ("stl", 3, &[]),
             Self::Pc2 => ("pc2", 3, &["obj", "mtl"]),
-            Self::Usdc => ("usdc", 5, &[]),
+            Self::Usdc => ("usdc", 6, &[]),
         };
         About {
             name,
@@ -221,7 +221,8 @@ options! {
                 value_parser = parse::finite
             )]
             seconds: Option<f64> => MOMENTS,
-            /// Select the IQM animation with this name. Without it, a frame or time is of the first.
+            /// Select the IQM animation with this name. Without it, a frame or time is of the first. USD has all of them, and programs
+            /// play this one or the first.
             #[arg(long, value_name = "NAME")]
             anim: Option<String> => CLIPS,
             /// Use only every N-th snapshot.
@@ -260,13 +261,15 @@ options! {
             #[arg(long, value_name = "RATE", value_parser = parse::above_zero)]
             fps: Option<f64> => MOMENTS,
         }
+        for WITH_ROOT {
+            /// In glTF and USD, write the joints of a Second Life asset as children of their parents. Otherwise they are siblings.
+            #[arg(long)]
+            nest: bool => &[FactKind::SkinJoints],
+        }
         for GLTF {
             /// In glTF, write the integers of a Second Life asset as stored (KHR_mesh_quantization). Not all programs read them.
             #[arg(long)]
             quantized: bool => &[FactKind::Integers],
-            /// In glTF, write the joints of a Second Life asset as children of their parents. Otherwise they are siblings.
-            #[arg(long)]
-            nest: bool => &[FactKind::SkinJoints],
             /// In glTF, also write the normals of snapshots.
             #[arg(long)]
             morph_normals: bool => SNAPSHOTS,
@@ -316,7 +319,7 @@ options! {
         /// The folders and images that the run knows. Clones share them.
         #[serde(skip)]
         library: Library,
-        /// Other IQM files whose animations are added to the file's own in glTF, each with a name for the outcome, which reports
+        /// Other IQM files whose animations are added to the file's own in glTF and USD, each with a name for the outcome, which reports
         /// the animations that are left out because their joints differ.
         #[serde(skip)]
         animations: Vec<(String, Model)>,
@@ -351,13 +354,16 @@ impl Job<'_> {
         let mut options = SceneOptions::default();
         options.meshes.clone_from(&self.meshes);
         options.levels = self.lod.levels();
-        options.animation.clone_from(&self.anim);
+        if !self.binds_anim() {
+            options.animation.clone_from(&self.anim);
+        }
         options.animations.clone_from(&self.animations);
         options.drops_degenerate = self.drops_degenerate();
         options.up = self.up;
         options.unit_millimeters = self.unit_millimeters;
         if let Some(proxy) = file.as_cgeo().filter(|_| self.meshes.is_empty()) {
             options.snapshots = Some(self.snapshots(proxy)?);
+            options.samples = self.takes_samples();
         }
         if let (Moment::Frame(index), Some(model)) = (still.named.moment, &still.model) {
             options.frame = Some(PosedFrame::of_model(model.clone(), index));
@@ -451,6 +457,16 @@ impl Convert {
     /// Returns `true` if a single moment of an animated file is written.
     pub(crate) fn is_still(&self) -> bool {
         self.frame.is_some() || self.seconds.is_some()
+    }
+
+    /// Returns `true` if the samples of snapshots are written.
+    pub(crate) fn takes_samples(&self) -> bool {
+        self.target == Target::Usdc && self.meshes.is_empty() && !self.is_still()
+    }
+
+    /// Returns `true` if `anim` names the animation that a skeleton is bound to, and the others are written as well.
+    fn binds_anim(&self) -> bool {
+        self.target == Target::Usdc && !self.is_still()
     }
 
     /// Returns `true` if an animation of this name is written.

@@ -8,7 +8,7 @@ use meshmap::cgeo::{Dialect, OffsetTarget, Parts, SizeMeaning};
 use meshmap::{Axis, Codec, Format, MeshFile, Semantic};
 use meshmap_check::check_file;
 use meshmap_check::usdc::{self, Array, Prim, Stage};
-use meshmap_export::{Convert, Error, FactKind, Outcome, Target, Why};
+use meshmap_export::{Change, Convert, Error, FactKind, Outcome, Target, Why};
 use meshmap_testing::fixtures::cgeo::{self, Mesh};
 use meshmap_testing::{
     allocator::{Counting, counted},
@@ -173,10 +173,12 @@ fn every_attribute_is_a_primvar_or_left_out(root: &Path) {
         };
         let stage = stage(&bytes);
         for (mesh, view) in meshes(&stage).iter().zip(drawn(&file)) {
+            let is_skinned = mesh.targets.contains_key("skel:skeleton");
             let is_left_out = |semantic: &Semantic| {
                 if matches!(semantic, Semantic::Joints(_) | Semantic::Weights(_)) {
                     let kind = FactKind::of(semantic).unwrap();
-                    return outcome.report.lacks(kind);
+                    assert_eq!(outcome.report.lacks(kind), !is_skinned);
+                    return !is_skinned;
                 }
                 let address = format!("{}.{semantic}", view.address());
                 let mut entries = outcome.report.left_out.iter();
@@ -279,10 +281,8 @@ fn a_stage_says_its_units_axes_and_times() {
         whole.numbers["metersPerUnit"],
         proxy.unit_length().unwrap().millimeters / 1000.0
     );
-    assert_eq!(
-        whole.numbers["timeCodesPerSecond"],
-        1.0 / proxy.timing().unwrap().step()
-    );
+    // 33,333 microseconds.
+    assert_eq!(whole.numbers["timeCodesPerSecond"], 30.0);
     assert_eq!(
         whole.numbers["endTimeCode"],
         (proxy.snapshot_count() - 1) as f64
@@ -325,6 +325,89 @@ fn a_stage_says_its_units_axes_and_times() {
         .map(|index| index as f64)
         .collect();
     assert_eq!(times, expected);
+}
+
+/// The codes at which an attribute of a mesh has values.
+fn codes(mesh: &Prim<'_>, name: &str) -> Vec<f64> {
+    mesh.arrays[name]
+        .times
+        .iter()
+        .map(|(code, _)| *code)
+        .collect()
+}
+
+#[test]
+fn samples_of_snapshots_divide_the_time_to_the_next_one() {
+    let counts = [1, 3, 2, 1];
+    let sheet_at = |code: f64| Mesh::sheet(4, 1, code as f32);
+    let mut expected = Vec::new();
+    let mut snapshots = Vec::new();
+    for (number, count) in counts.into_iter().enumerate() {
+        let mut sections = Vec::new();
+        for sample in 0..count {
+            let code = number as f64 + f64::from(sample) / f64::from(count);
+            let sheet = sheet_at(code);
+            let own = cgeo::snapshot(&sheet, sheet.complete());
+            if sample == 0 {
+                sections = own;
+            } else {
+                sections.extend(own.last().cloned());
+            }
+            expected.push(code);
+        }
+        snapshots.push(sections);
+    }
+    let file = proxy(&snapshots);
+    let (bytes, outcome) = plain(&file);
+    assert!(!outcome.report.lacks(FactKind::Samples));
+    let whole = stage(&bytes);
+    let mesh = meshes(&whole)[0];
+    for name in ["points", "extent", "primvars:normals"] {
+        assert_eq!(codes(mesh, name), expected, "{name}");
+    }
+    for code in &expected {
+        let sheet = sheet_at(*code);
+        let at = |name: &str| bits(mesh.arrays[name].at(*code));
+        assert_eq!(at("points"), bits_of(&sheet.positions), "{code}");
+        assert_eq!(at("primvars:normals"), bits_of(&sheet.normals), "{code}");
+    }
+    assert_eq!(whole.numbers["endTimeCode"], 3.0);
+
+    // Codes are counted from the first snapshot that is written.
+    let range = Convert {
+        snapshots: Some((1..=2).into()),
+        ..Convert::new(Target::Usdc)
+    };
+    let (bytes, _) = written(&file, &range).unwrap();
+    let whole = stage(&bytes);
+    let shifted: Vec<f64> = expected[1..6].iter().map(|code| code - 1.0).collect();
+    assert_eq!(codes(meshes(&whole)[0], "points"), shifted);
+
+    // One moment has no time.
+    let one = Convert {
+        seconds: Some(0.04),
+        ..Convert::new(Target::Usdc)
+    };
+    let (bytes, outcome) = written(&file, &one).unwrap();
+    let whole = stage(&bytes);
+    assert!(codes(meshes(&whole)[0], "points").is_empty());
+    assert!(outcome.report.lacks(FactKind::Samples));
+}
+
+#[test]
+fn coordinates_of_which_only_the_third_number_moves_are_written_once() {
+    let mut sheets = [0.0, 0.3, 0.6].map(|time| Mesh::sheet(4, 1, time));
+    for (depth, sheet) in sheets.iter_mut().enumerate() {
+        let coords = &mut sheet.texcoords[0];
+        coords
+            .iter_mut()
+            .for_each(|[_, _, third]| *third = depth as f32);
+    }
+    let (bytes, _) = plain(&complete(&sheets));
+    let whole = stage(&bytes);
+    let mesh = meshes(&whole)[0];
+    assert!(codes(mesh, "primvars:st").is_empty());
+    assert_eq!(codes(mesh, "points"), [0.0, 1.0, 2.0]);
 }
 
 #[test]
@@ -452,7 +535,7 @@ fn the_default_prim_has_the_name_of_the_file() {
         let root = stage
             .prims
             .iter()
-            .find(|prim| prim.kind == "Xform")
+            .find(|prim| prim.kind == "SkelRoot")
             .unwrap();
         assert_eq!(root.path, format!("/{}", stage.words["defaultPrim"]));
         let below = format!("{}/", root.path);
@@ -473,6 +556,140 @@ fn the_default_prim_has_the_name_of_the_file() {
     let name = name.meshes().unwrap().next().unwrap().name.to_string();
     assert_eq!(mesh(&name), (format!("{name}_root"), None));
     assert_eq!(mesh("").0, "meshmap_root");
+}
+
+fn of_kind<'s, 'a>(stage: &'s Stage<'a>, kind: &str) -> Vec<&'s Prim<'a>> {
+    let prims = stage.prims.iter();
+    prims.filter(|prim| prim.kind == kind).collect()
+}
+
+/// The paths that a relationship leads to.
+fn targets<'s>(prim: &'s Prim<'_>, name: &str) -> &'s [String] {
+    prim.targets.get(name).map_or(&[], Vec::as_slice)
+}
+
+#[test]
+fn meshes_are_bound_to_a_skeleton_that_plays_one_animation() {
+    let file = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    for (anim, bound, rate, end) in [(None, "idle", 10.0, 10.0), (Some("run"), "run", 24.5, 16.0)] {
+        let convert = Convert {
+            anim: anim.map(str::to_owned),
+            ..Convert::new(Target::Usdc)
+        };
+        let (bytes, outcome) = written(&file, &convert).unwrap();
+        let whole = stage(&bytes);
+        assert_eq!(of_kind(&whole, "SkelRoot")[0].path, "/meshmap_root");
+        let [skeleton] = of_kind(&whole, "Skeleton")[..] else {
+            panic!("no skeleton")
+        };
+        let source = format!("{}/{bound}", skeleton.path);
+        assert_eq!(targets(skeleton, "skel:animationSource"), [source]);
+        for mesh in meshes(&whole) {
+            let path = skeleton.path.clone();
+            assert_eq!(targets(mesh, "skel:skeleton"), [path]);
+        }
+        assert_eq!(of_kind(&whole, "SkelAnimation").len(), 4);
+        assert_eq!(outcome.report.count_of(Change::ClipsNotBound), 3);
+        assert!(!outcome.report.lacks(FactKind::OtherClips));
+        assert_eq!(whole.numbers["timeCodesPerSecond"], rate);
+        assert_eq!(whole.numbers["endTimeCode"], end);
+    }
+}
+
+#[test]
+fn vertices_of_a_frame_follow_no_joints() {
+    let file = MeshFile::open(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    let convert = Convert {
+        frame: Some(3),
+        ..Convert::new(Target::Usdc)
+    };
+    let (bytes, outcome) = written(&file, &convert).unwrap();
+    let whole = stage(&bytes);
+    for kind in ["SkelRoot", "Skeleton", "SkelAnimation"] {
+        assert!(of_kind(&whole, kind).is_empty(), "{kind}");
+    }
+    for kind in [FactKind::Joints, FactKind::Clips, FactKind::Influences] {
+        assert!(outcome.report.lacks(kind), "{kind}");
+    }
+    assert!(!whole.numbers.contains_key("timeCodesPerSecond"));
+}
+
+#[test]
+fn joints_come_after_their_parents_or_are_siblings() {
+    use meshmap_testing::fixtures::slmesh::{self, Llsd};
+
+    let Llsd::Map(mut skin) = slmesh::skin(3) else {
+        panic!("a skin is a map");
+    };
+    for (name, value) in &mut skin {
+        if *name == "joint_names" {
+            let names = ["mTorso", "mChest", "mPelvis"];
+            let names = names.map(|name| Llsd::String(name.as_bytes().to_vec()));
+            *value = Llsd::Array(names.to_vec());
+        }
+    }
+    let bytes = slmesh::Writer::default()
+        .block("high_lod", &Llsd::Array(vec![slmesh::sheet(4, 3)]))
+        .block("skin", &Llsd::Map(skin))
+        .to_bytes();
+    let file = open::file(bytes);
+    let folder = tempfile::tempdir().unwrap();
+    for (nest, expected) in [
+        (false, ["mTorso", "mChest", "mPelvis"]),
+        (true, ["mPelvis", "mPelvis/mTorso", "mPelvis/mTorso/mChest"]),
+    ] {
+        let convert = Convert {
+            nest,
+            ..Convert::new(Target::Usdc)
+        };
+        let path = folder.path().join("out.usdc");
+        convert.write_file(&file, &path).unwrap();
+        let checked = check_file(&convert, &file, &path).unwrap();
+        assert!(checked.differs.is_empty(), "{:?}", checked.differs);
+        let bytes = fs::read(path).unwrap();
+        let whole = stage(&bytes);
+        let joints = &of_kind(&whole, "Skeleton")[0].lists["joints"];
+        assert_eq!(joints[..3], expected);
+    }
+}
+
+#[test]
+fn rates_are_the_decimal_numbers_that_floats_stand_for() {
+    let mut bytes = meshmap_testing::fixtures::iqm::Writer::sheets(1, 3, 3)
+        .animated(2, 4)
+        .to_bytes();
+    let stored = 30.0_f32.to_le_bytes();
+    let at = bytes
+        .windows(4)
+        .position(|window| window == stored)
+        .unwrap();
+    bytes[at..at + 4].copy_from_slice(&29.97_f32.to_le_bytes());
+    let (bytes, _) = plain(&open::file(bytes));
+    let whole = stage(&bytes);
+    assert_eq!(whole.numbers["timeCodesPerSecond"], 29.97);
+    let [animation] = of_kind(&whole, "SkelAnimation")[..] else {
+        panic!("no animation")
+    };
+    assert_eq!(codes(animation, "rotations"), [0.0, 1.0, 2.0, 3.0]);
+    // Nothing scales a joint.
+    assert!(codes(animation, "scales").is_empty());
+}
+
+#[test]
+fn weights_without_joints_are_reported() {
+    for target in [Target::Usdc, Target::Glb] {
+        let file = MeshFile::open(data::valid("slmesh", "odd_w11_weights_no_skin.slmesh"));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let outcome = Convert::new(target)
+            .write_file(&file.unwrap(), path)
+            .unwrap();
+        let mut left_out = outcome.report.left_out.iter();
+        let found = left_out
+            .find(|entry| entry.what.why == Why::NoJoints)
+            .unwrap();
+        assert_eq!(found.what.kind, FactKind::Influences, "{target}");
+    }
 }
 
 #[test]
@@ -709,7 +926,6 @@ fn gltf_has_the_triangles_of_materials_that_share_vertices() {
 /// A preview surface multiplies an image by one colour, or shows the colours of vertices.
 #[test]
 fn colours_multiply_the_image_or_are_shown() {
-    use meshmap_export::Change;
     use meshmap_testing::fixtures::iqm;
 
     const COLOR: u32 = 6;

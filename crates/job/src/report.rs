@@ -76,6 +76,8 @@ pub enum Why {
     NoDirection,
     /// Joints have no meaning without weights.
     NoWeights,
+    /// Weights have no meaning without joints.
+    NoJoints,
     /// It is of another number of joints than the skeleton has.
     OtherJoints,
     /// There are no frames.
@@ -192,6 +194,8 @@ pub enum Change {
     PosesRebased,
     /// Scales of joints, rounded to 16 bits.
     ScalesRounded,
+    /// Animations that the skeleton is not bound to, which programs do not play.
+    ClipsNotBound,
     /// Material IDs, which become one material.
     MaterialsMerged,
     /// Positions of meshes with joints, which are floats, so that normals are right.

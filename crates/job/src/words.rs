@@ -82,6 +82,7 @@ impl Say for LeftOut {
             Why::NoNormals => "that have no normals",
             Why::NoDirection => "without a length or a sign",
             Why::NoWeights => "that have no weights",
+            Why::NoJoints => "without joints that they follow",
             Why::OtherJoints => "of other joints than the skeleton has",
             Why::NoFrames => "without frames",
             Why::Sheared => "relative to other parents, which would be sheared",
@@ -164,6 +165,7 @@ impl Why {
             Self::NoNormals => "no_normals",
             Self::NoDirection => "no_direction",
             Self::NoWeights => "no_weights",
+            Self::NoJoints => "no_joints",
             Self::OtherJoints => "other_joints",
             Self::NoFrames => "no_frames",
             Self::Sheared => "sheared",
@@ -263,6 +265,7 @@ impl Say for Change {
             Self::JointsReplaced => "joints_replaced",
             Self::PosesRebased => "poses_rebased",
             Self::ScalesRounded => "scales_rounded",
+            Self::ClipsNotBound => "clips_not_bound",
             Self::MaterialsMerged => "materials_merged",
             Self::FloatsForSkin => "floats_for_skin",
             Self::FloatsForFlat => "floats_for_flat",
@@ -329,6 +332,12 @@ impl Say for Change {
             }
             Self::PosesRebased => "poses, now relative to the parents of the joints",
             Self::ScalesRounded => "scales of joints, rounded to 16 bits",
+            Self::ClipsNotBound => {
+                return format!(
+                    "animations that programs do not play, because a skeleton plays one ({} chooses it)",
+                    option("anim")
+                );
+            }
             Self::FloatsForSkin => {
                 "meshes with joints, whose positions are floats, so that normals are right"
             }

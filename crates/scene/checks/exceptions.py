@@ -56,7 +56,7 @@ EXCEPTIONS = [
     Known("these targets hold one snapshot", doors="obj ply render python", moments="between", what="absent", says="one snapshot"),
     Known(
         "no option selects the second clip of a name",
-        doors="obj ply usd render blender",
+        doors="obj ply render blender",
         moments="clip",
         what="absent",
         says="not its own",
@@ -133,6 +133,19 @@ EXCEPTIONS = [
         files="*.iqm",
         moments="clip",
         what="normals",
+    ),
+    Known(
+        "USD blends the normals that joints make, where others blend the matrices of joints: `baked.py` compares with its rule",
+        doors="usd",
+        files="*.iqm",
+        moments="clip",
+        what="normals",
+    ),
+    Known(
+        "USD has the samples between snapshots, which others leave out",
+        doors="usd",
+        files="samples_*.cgeo",
+        moments="between",
     ),
     Known(
         "a proxy that is played has normals that Blender computes",

@@ -1,10 +1,11 @@
-"""The door USD, read by usd-core: axis and unit of the stage, time samples, primvars, skeletons."""
+"""The door USD, read by usd-core: axis and unit of the stage, time samples, primvars, skeletons and skins."""
 
 from pathlib import Path
 from typing import Any
 
+import meshmap
 import numpy as np
-from pxr import Gf, Usd, UsdGeom, UsdShade, UsdSkel
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade, UsdSkel
 
 from command import convert, options_of
 from compare import Bounds
@@ -26,9 +27,8 @@ class UsdDoor:
         self.metres = UsdGeom.GetStageMetersPerUnit(self.stage)
         self.prims = list(self.stage.Traverse())
         self.skeletons = [UsdSkel.Skeleton(prim) for prim in self.prims if prim.IsA(UsdSkel.Skeleton)]
-        self.has_scales_of_joints = bool(self.skeletons)
-        if self.skeletons:
-            # Scales of joints have 16 bits.
+        if has_rounded_scales(path):
+            # `baked.py` compares with scales of joints that are rounded in the same way.
             self.bounds = Bounds(positions=2e-3)
 
     def names(self) -> set[str]:
@@ -51,13 +51,17 @@ class UsdDoor:
         return Usd.TimeCode(near if abs(code - near) < 1e-4 * max(1.0, abs(code)) else code)
 
     def at(self, moment: Moment) -> Corners:
-        if moment.kind == "level" or (moment.kind == "clip" and not self.skeletons):
-            # Skins are not written: a file has one frame.
+        if moment.kind == "level":
             return UsdDoor(self.path, self.folder, self.options + options_of(moment)).at(REST)
         code = self.code(moment)
-        parts = [self.shape(prim, code) for prim in self.prims if prim.IsA(UsdGeom.PointBased) and is_visible(prim, code)]
-        if parts:
-            return joined(parts)
+        stage, shown = self.stage, code
+        if self.skeletons:
+            stage = skinned(self.stage, moment.clip if moment.kind == "clip" else None)
+            if moment.kind == "rest":
+                shown = Usd.TimeCode.Default()
+        shapes = [prim for prim in stage.Traverse() if prim.IsA(UsdGeom.PointBased) and is_visible(prim, shown)]
+        if shapes:
+            return joined([self.shape(prim, shown) for prim in shapes])
         if not self.skeletons:
             return Corners(np.zeros((0, 3, 3)))
         return self.joints(moment, code)
@@ -103,14 +107,11 @@ class UsdDoor:
         return spread(np.array(values, float), primvar.GetInterpolation(), chosen)
 
     def joints(self, moment: Moment, code: Usd.TimeCode) -> Corners:
-        """The places of joints. The animation is bound in the session layer, because a stage shows one."""
+        """The places of joints."""
         skeleton = self.skeletons[0]
         if moment.kind == "clip":
-            animations = [prim for prim in self.prims if prim.IsA(UsdSkel.Animation)]
-            if moment.clip >= len(animations):
-                raise Absent(f"{len(animations)} animations")
-            self.stage.SetEditTarget(self.stage.GetSessionLayer())
-            UsdSkel.BindingAPI.Apply(skeleton.GetPrim()).GetAnimationSourceRel().SetTargets([animations[moment.clip].GetPath()])
+            stage = bound(self.stage, moment.clip)
+            skeleton = UsdSkel.Skeleton(stage.GetPrimAtPath(skeleton.GetPath()))
             transforms = UsdSkel.Cache().GetSkelQuery(skeleton).ComputeJointSkelTransforms(code, False)
         else:
             transforms = UsdSkel.Cache().GetSkelQuery(skeleton).ComputeJointSkelTransforms(Usd.TimeCode.Default(), True)
@@ -118,6 +119,44 @@ class UsdDoor:
             raise Absent("no transforms of joints")
         places = np.array([place_of(transform) for transform in transforms]).reshape(-1, 3)
         return Corners(self.upright(places, skeleton.GetPrim(), code)[:, None])
+
+
+def has_rounded_scales(path: Path) -> bool:
+    """True if poses have scales that floats of 16 bits do not hold."""
+    with meshmap.open(path) as file:
+        addresses = [entry.address for entry in file.arrays()]
+        if "frames" not in addresses:
+            return False
+        scales = np.asarray(file.array("frames"), np.float32)[..., 7:]
+    with np.errstate(over="ignore"):
+        return bool((scales.astype(np.float16).astype(np.float32) != scales).any())
+
+
+def bound(stage: Usd.Stage, clip: int) -> Usd.Stage:
+    """A copy of a stage whose skeleton plays this clip."""
+    # A layer that is opened by its path would be the one that other stages have.
+    copy = Usd.Stage.Open(Sdf.Layer.OpenAsAnonymous(stage.GetRootLayer().realPath))
+    animations = [prim for prim in copy.Traverse() if prim.IsA(UsdSkel.Animation)]
+    if clip >= len(animations):
+        raise Absent(f"{len(animations)} animations")
+    for prim in copy.Traverse():
+        if prim.IsA(UsdSkel.Skeleton):
+            UsdSkel.BindingAPI(prim).GetAnimationSourceRel().SetTargets([animations[clip].GetPath()])
+    return copy
+
+
+def skinned(stage: Usd.Stage, clip: int | None) -> Usd.Stage:
+    """A copy of a stage in which skins are points that move: in a clip, or where the joints rest."""
+    if clip is not None:
+        copy = bound(stage, clip)
+    else:
+        copy = Usd.Stage.Open(Sdf.Layer.OpenAsAnonymous(stage.GetRootLayer().realPath))
+        for prim in copy.Traverse():
+            if prim.IsA(UsdSkel.Skeleton):
+                UsdSkel.BindingAPI(prim).GetAnimationSourceRel().SetTargets([])
+    if not UsdSkel.BakeSkinning(Usd.PrimRange(copy.GetPseudoRoot())):
+        raise RuntimeError("UsdSkelBakeSkinning")
+    return copy
 
 
 def place_of(transform: Gf.Matrix4d) -> Any:

@@ -48,17 +48,13 @@ pub(crate) fn check_times(
 
 /// The times of the keys as floats, in seconds from the first.
 fn times(rules: &Rules<'_>, shape: &Shape) -> Vec<f64> {
-    let step = rules.step(shape);
-    let first = shape.number_of(0);
+    let rate = rules.snapshot_rate(shape);
+    let first = shape.steps_of(0);
     let mut times = Vec::with_capacity(shape.key_count());
     for key in 0..shape.key_count() {
-        let steps = shape.number_of(key) - first;
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            reason = "the nearest is written"
-        )]
-        let time = (steps as f64 * step) as f32;
+        let steps = shape.steps_of(key) - first;
+        #[expect(clippy::cast_possible_truncation, reason = "the nearest is written")]
+        let time = (steps / rate) as f32;
         times.push(f64::from(time));
     }
     times

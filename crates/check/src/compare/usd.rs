@@ -1,4 +1,4 @@
-//! USD: shapes, those with keys as time samples, and joints without meshes.
+//! USD: shapes, those with keys as time samples, and joints.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use meshmap_scene::{Buffer, Parts, Shape};
 use super::materials::{Bound, Looks};
 use super::{root, skeletons};
 use crate::expected::Expected;
-use crate::mesh::{Materials, Mesh, Stream, compare, points};
+use crate::mesh::{Materials, Mesh, Stream, Weights, compare, points};
 use crate::rules::Rules;
 use crate::tally::{Read, Tally};
 use crate::usdc::{self, Array, Prim, Stage};
@@ -28,9 +28,6 @@ pub(crate) fn check(rules: &Rules<'_>, path: &Path, tally: &mut Tally) -> Result
         return Ok(());
     };
     root::check_usd(rules, &stage, tally);
-    if rules.scene.has_only_joints() {
-        skeletons::check(rules, &stage, tally)?;
-    }
     let is_mesh = |prim: &&Prim<'_>| matches!(prim.kind.as_str(), "Mesh" | "Points");
     let prims: Vec<&Prim<'_>> = stage.prims.iter().filter(is_mesh).collect();
     let mut shapes = Vec::new();
@@ -46,6 +43,8 @@ pub(crate) fn check(rules: &Rules<'_>, path: &Path, tally: &mut Tally) -> Result
         return Ok(());
     }
     let looks = Looks::of(&stage);
+    let order = rules.skeleton.as_ref().map(skeletons::order_of);
+    let mut are_followed = false;
     for (shape, prim) in shapes.into_iter().zip(prims) {
         check_times(rules, shape, &stage, tally);
         let Some(materials) = tally.read(looks.bound(prim)) else {
@@ -56,11 +55,14 @@ pub(crate) fn check(rules: &Rules<'_>, path: &Path, tally: &mut Tally) -> Result
             shape,
             prim,
             materials,
+            joints: order.as_deref().unwrap_or_default(),
+            are_followed: false,
             tally,
         };
         checker.check()?;
+        are_followed |= checker.are_followed;
     }
-    Ok(())
+    skeletons::check(rules, are_followed, &stage, tally)
 }
 
 /// `true` if a prim is written for a shape: for all that have keys, and for the others if something of them is drawn.
@@ -83,6 +85,10 @@ struct ShapeChecker<'a, 'b, 'c> {
     shape: &'a Shape,
     prim: &'b Prim<'c>,
     materials: Bound<'b, 'c>,
+    /// The joints in the order in which they are written.
+    joints: &'a [usize],
+    /// `true` if some vertices follow joints.
+    are_followed: bool,
     tally: &'a mut Tally,
 }
 
@@ -102,6 +108,7 @@ impl ShapeChecker<'_, '_, '_> {
             if lacks_materials {
                 expected.materials = Materials::default();
             }
+            self.are_followed |= expected.weights.is_some();
             let are_merged = self.rules.merges_materials && buffer.material_ids().is_some();
             let found = self.found(time_of(self.shape, key), are_merged);
             let Some(found) = self.tally.read(found) else {
@@ -123,7 +130,49 @@ impl ShapeChecker<'_, '_, '_> {
         let triangles = mesh.corners.len();
         mesh.materials = self.materials.at(time, triangles, are_merged)?;
         mesh.colors = colors(self.prim, mesh.positions.len(), time)?;
+        mesh.weights = self.weights(mesh.positions.len())?;
         Ok(mesh)
+    }
+
+    /// The joints and weights of vertices, with the numbers that joints have in the file.
+    fn weights(&self, vertices: usize) -> Read<Option<Weights>> {
+        let find = |name: &str| array_at(self.prim, name, 0.0);
+        let joints = find("primvars:skel:jointIndices");
+        let weights = find("primvars:skel:jointWeights");
+        let (Some(joints), Some(weights)) = (joints, weights) else {
+            return Ok(None);
+        };
+        if !self.prim.targets.contains_key("skel:skeleton") {
+            return Err(format!("{} is not bound to a skeleton", self.prim.path));
+        }
+        let joints: Vec<i32> = joints.ints().collect();
+        let weights: Vec<f32> = weights.floats().collect();
+        let each = weights.len() / vertices.max(1);
+        if !(1..=4).contains(&each) || [joints.len(), weights.len()] != [each * vertices; 2] {
+            let path = &self.prim.path;
+            return Err(format!("{path} has {each} joints of each vertex"));
+        }
+        // The joint that rests comes after the others.
+        let number_of = |place: i32| {
+            let joint = usize::try_from(place).ok();
+            let joint = joint.and_then(|place| self.joints.get(place));
+            joint.map_or(place as f32, |joint| *joint as f32)
+        };
+        let mut found = Weights {
+            joints: Rc::default(),
+            weights: Rc::default(),
+            rest: Some(self.joints.len() as f32),
+        };
+        for (joints, weights) in joints.chunks_exact(each).zip(weights.chunks_exact(each)) {
+            let mut four = ([0.0; 4], [0.0; 4]);
+            for (place, (joint, weight)) in joints.iter().zip(weights).enumerate() {
+                four.0[place] = number_of(*joint);
+                four.1[place] = *weight;
+            }
+            Rc::make_mut(&mut found.joints).push(four.0);
+            Rc::make_mut(&mut found.weights).push(four.1);
+        }
+        Ok(Some(found))
     }
 
     /// `true` if materials are left out, because not every key has them.
@@ -145,13 +194,8 @@ impl ShapeChecker<'_, '_, '_> {
 }
 
 /// The time code of a key.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "there are fewer snapshots than that"
-)]
 fn time_of(shape: &Shape, key: usize) -> f64 {
-    let steps = shape.number_of(key) - shape.number_of(0);
-    steps as f64
+    shape.steps_of(key) - shape.steps_of(0)
 }
 
 /// Compares the times of a stage with a shape that has several keys.
@@ -160,8 +204,7 @@ fn check_times(rules: &Rules<'_>, shape: &Shape, stage: &Stage<'_>, tally: &mut 
     if count < 2 {
         return;
     }
-    let usual = || 1.0 / rules.step(shape);
-    let rate = rules.convert.fps.unwrap_or_else(usual);
+    let rate = rules.snapshot_rate(shape);
     for (name, expected) in [
         ("startTimeCode", 0.0),
         ("endTimeCode", time_of(shape, count - 1)),

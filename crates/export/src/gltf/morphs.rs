@@ -16,12 +16,11 @@ use super::scene::{add_node, material};
 use super::skins::{Joints, Skins};
 use super::timeline::Run;
 use super::vertices::Vertices;
-use super::weights;
 use crate::check::{finite, usable};
 use crate::material_ids::MaterialIds;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::read;
+use crate::{read, rig};
 
 /// The mode of a primitive whose vertices are points.
 const POINTS: u32 = 0;
@@ -130,7 +129,7 @@ impl ShapeWriter<'_> {
         }
         let influences = match self.joints {
             Some(joints) => {
-                weights::of_shape(self.shape, &joints.skeleton, &plan.job.budget, self.outcome)?
+                rig::influences(self.shape, &joints.skeleton, &plan.job.budget, self.outcome)?
             }
             None => None,
         };

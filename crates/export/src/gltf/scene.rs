@@ -17,6 +17,7 @@ use super::file::{Gltf, OF_LIST_ITEM, OF_NODE, Use, escaped};
 use crate::images;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::rig::REST;
 use crate::settings::ROUGHNESS;
 
 /// The root of the scene.
@@ -76,7 +77,7 @@ pub(super) fn finish_scene(
 pub(super) fn rest_joint(is_needed: bool, gltf: &mut Gltf) -> Result<Option<Index>> {
     if is_needed && gltf.rest.is_none() {
         let node = Node {
-            name: "meshmap_rest".to_owned(),
+            name: REST.to_owned(),
             ..Node::default()
         };
         gltf.rest = Some(add_node(gltf, node)?);

@@ -23,24 +23,20 @@ pub(super) fn times(shape: &Shape, job: &Job<'_>, outcome: &mut Outcome) -> Resu
     if !shape.has_keys() {
         return Ok(vec![0.0]);
     }
-    let step = assume::step(shape, job, outcome);
-    let first = shape.number_of(0);
+    let rate = assume::rate(shape, job, outcome);
+    let first = shape.steps_of(0);
     let mut times = Vec::with_capacity(shape.key_count());
     for key in 0..shape.key_count() {
-        let steps = shape.number_of(key).saturating_sub(first);
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            reason = "the nearest is written"
-        )]
-        times.push((steps as f64 * step) as f32);
+        let steps = shape.steps_of(key) - first;
+        #[expect(clippy::cast_possible_truncation, reason = "the nearest is written")]
+        times.push((steps / rate) as f32);
     }
-    if step > 0.0 && step.is_finite() && times.is_sorted_by(|a, b| a < b) {
+    if rate > 0.0 && rate.is_finite() && times.is_sorted_by(|a, b| a < b) {
         return Ok(times);
     }
     Err(Error::NotHeld {
         target: TARGET,
-        what: format!("snapshots of {step} seconds, whose times do not ascend"),
+        what: format!("{rate} snapshots a second, whose times do not ascend"),
     })
 }
 

@@ -135,7 +135,14 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
         self.array(Kind::Matrix4d, elements.len(), numbers)
     }
 
-    /// One vector of three floats.
+    /// One matrix of 4 x 4 numbers.
+    pub(super) fn matrix(&mut self, matrix: &[f64; 16]) -> Result<Rep> {
+        let offset = self.align()?;
+        self.write(matrix.map(f64::to_le_bytes).as_flattened())?;
+        Ok(Rep::stored(Kind::Matrix4d, offset))
+    }
+
+    /// One vector of floats.
     pub(super) fn vector<const N: usize>(&mut self, vector: [f32; N]) -> Result<Rep> {
         let offset = self.align()?;
         self.write(vector.map(f32::to_le_bytes).as_flattened())?;
@@ -160,6 +167,32 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
             Kind::UInt,
             count,
             elements.map(|element| [element.to_le_bytes()]),
+        )
+    }
+
+    /// The numbers of elements, one float after another.
+    pub(super) fn flat_floats<const N: usize>(
+        &mut self,
+        elements: impl ExactSizeIterator<Item = [f32; N]>,
+    ) -> Result<Rep> {
+        let count = elements.len().saturating_mul(N);
+        self.array(
+            Kind::Float,
+            count,
+            elements.map(|element| element.map(f32::to_le_bytes)),
+        )
+    }
+
+    /// The numbers of elements, one integer after another.
+    pub(super) fn flat_ints<const N: usize>(
+        &mut self,
+        elements: impl ExactSizeIterator<Item = [i32; N]>,
+    ) -> Result<Rep> {
+        let count = elements.len().saturating_mul(N);
+        self.array(
+            Kind::Int,
+            count,
+            elements.map(|element| element.map(i32::to_le_bytes)),
         )
     }
 

@@ -12,7 +12,7 @@ use meshmap_scene::{Buffer, Corners, FactKind, Parts, Shape, Stream};
 use super::crate_file::CrateFile;
 use super::materials::{Materials, Subsets};
 use super::prim::{Prim, Property, coordinates, extent, mesh, primvar};
-use super::samples::{Clock, Samples, constant, times_of_stage};
+use super::samples::{Clock, Samples, Track, constant, times_of_stage};
 use super::values::{Kind, Rep};
 use super::{Written, not_held};
 use crate::assume;
@@ -32,10 +32,7 @@ pub(super) fn write<W: Write + Seek>(
 ) -> Result<Written> {
     let job = plan.job;
     let count = shape.key_count();
-    let rate = match job.fps {
-        Some(rate) => rate,
-        None => 1.0 / assume::step(shape, job, outcome),
-    };
+    let rate = assume::rate(shape, job, outcome);
     if !(rate > 0.0 && rate.is_finite()) {
         return Err(not_held(format!("{rate} snapshots a second")));
     }
@@ -75,7 +72,7 @@ pub(super) fn write<W: Write + Seek>(
                 .interpolated("constant"),
         );
     }
-    let mut clock = Clock::new(count, job.every());
+    let mut clock = Clock::of_shape(shape);
     writer.finish(&mut prim, &mut clock, materials)?;
     let times = if count > 1 {
         times_of_stage(clock.last(), rate)
@@ -88,7 +85,7 @@ pub(super) fn write<W: Write + Seek>(
 /// The locations of the written data of each attribute.
 #[derive(Default)]
 struct Tracks {
-    points: Array,
+    points: Track<3>,
     extent: Samples,
     counts: Samples,
     corners: Samples,
@@ -114,20 +111,24 @@ impl Name {
             _ => None,
         }
     }
-}
 
-/// An array, with its last content: what stays is written once.
-#[derive(Default)]
-struct Array {
-    samples: Samples,
-    last: Vec<[f32; 3]>,
+    /// The number of components that are written.
+    fn components(self) -> usize {
+        match self {
+            Self::Normals => 3,
+            Self::Coordinates(_) => 2,
+        }
+    }
 }
 
 /// An array with an index for each corner.
 #[derive(Default)]
 struct Indexed {
-    values: Array,
+    /// Of texture coordinates, the third number is 0.
+    values: Track<3>,
     indices: Samples,
+    /// The number of third coordinates that are not 0, in the last array.
+    thirds: usize,
     /// The number of snapshots with triangles that have the attribute, as long as all do.
     count: usize,
     /// The place after the last of them.
@@ -178,7 +179,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             if self.width == 0.0 && !positions.is_empty() {
                 self.width = dot_width(positions);
             }
-            if positions.len() != self.tracks.points.last.len() {
+            if positions.len() != self.tracks.points.len() {
                 self.plan.count_degenerate(buffer, self.outcome);
                 self.outcome.wrote(positions.len(), 0);
             }
@@ -189,9 +190,9 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             self.triangles(key, number, positions.len(), buffer)?;
             self.topology = Some(topology);
         }
-        if !self.tracks.points.is_last(positions) {
-            let points = self.file.floats(positions.iter().copied())?;
-            self.tracks.points.set(key, positions, points);
+        let points = || positions.iter().copied();
+        let track = &mut self.tracks.points;
+        if track.set(key, points, |points| self.file.floats(points))? {
             let extent = self.file.floats(extent(positions).into_iter())?;
             self.tracks.extent.set(key, extent);
         }
@@ -291,15 +292,24 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
             let indices = indices.into_iter().map(|corners| plan.turned(corners));
             track.indices.set(key, self.file.corners(indices)?);
         }
-        if !track.values.is_last(values) {
-            let rep = match name {
-                Name::Normals => self.file.floats(values.iter().copied())?,
-                Name::Coordinates(_) => {
-                    read::count_third_coordinates(stream, plan, self.outcome)?;
-                    self.file.floats(values.iter().map(|[u, v, _]| [*u, *v]))?
+        match name {
+            Name::Normals => {
+                let normals = || values.iter().copied();
+                track
+                    .values
+                    .set(key, normals, |normals| self.file.floats(normals))?;
+            }
+            Name::Coordinates(_) => {
+                let coordinates = || values.iter().map(|[u, v, _]| [*u, *v, 0.0]);
+                let is_new = track.values.set(key, coordinates, |coordinates| {
+                    self.file.floats(coordinates.map(|[u, v, _]| [u, v]))
+                })?;
+                let thirds = read::third_coordinates(stream, plan)?;
+                if is_new || thirds != track.thirds {
+                    read::report_third_coordinates(thirds, stream, self.outcome);
                 }
-            };
-            track.values.set(key, values, rep);
+                track.thirds = thirds;
+            }
         }
         Ok(())
     }
@@ -420,27 +430,12 @@ impl Topology {
     }
 }
 
-impl Array {
-    /// Returns `true` if these values were written last.
-    fn is_last(&self, values: &[[f32; 3]]) -> bool {
-        let bits = |values: &[f32; 3]| values.map(f32::to_bits);
-        self.samples.last().is_some() && values.iter().map(bits).eq(self.last.iter().map(bits))
-    }
-
-    fn set(&mut self, place: usize, values: &[[f32; 3]], rep: Rep) {
-        self.last.clear();
-        self.last.extend(values);
-        self.samples.set(place, rep);
-    }
-}
-
 impl Indexed {
     /// Has nothing at the snapshots before this place that have no triangles.
     fn pass(&mut self, place: usize, name: Name) {
         if self.end < place {
-            let components = if name == Name::Normals { 3 } else { 2 };
-            self.values
-                .set(self.end, &[], Rep::empty(Kind::floats(components)));
+            let kind = Kind::floats(name.components());
+            self.values.set_empty(self.end, Rep::empty(kind));
             self.indices.set(self.end, Rep::empty(Kind::Int));
         }
         self.end = place + 1;

@@ -10,6 +10,8 @@ use meshmap_scene::{Buffer, FactKind, Parts, Shape, Stream};
 use super::crate_file::CrateFile;
 use super::materials::{Colors, Look, Materials};
 use super::prim::{Prim, Property, coordinates, extent, mesh, primvar};
+use super::skeleton::Rig;
+use super::skins;
 use super::values::Rep;
 use crate::names::Names;
 use crate::outcome::Outcome;
@@ -21,7 +23,7 @@ pub(super) fn write<W: Write + Seek>(
     shape: &Shape,
     plan: &Plan<'_>,
     out: &mut CrateFile<'_, W>,
-    (materials, names): (&mut Materials, &mut Names),
+    (materials, names, rig): (&mut Materials, &mut Names, Option<&mut Rig>),
     outcome: &mut Outcome,
 ) -> Result<Option<Prim>> {
     let job = plan.job;
@@ -71,6 +73,9 @@ pub(super) fn write<W: Write + Seek>(
         }
         let look = Look { texture, colors };
         prim.bind(&materials.path(material.name, look, out)?);
+    }
+    if let Some(rig) = rig {
+        skins::bind(&mut prim, shape, rig, out, outcome)?;
     }
     let vertices = buffer.position_count();
     outcome.wrote(vertices, count);
@@ -140,7 +145,7 @@ impl<W: Write + Seek> Writer<'_, '_, W> {
     fn other(&mut self, stream: &Stream, prim: &mut Prim) -> Result<()> {
         match stream.semantic() {
             Semantic::Position | Semantic::Normal => Ok(()),
-            // The ledger has reported them.
+            // Bound to a skeleton; otherwise the ledger has reported them.
             Semantic::Joints(_) | Semantic::Weights(_) => Ok(()),
             Semantic::TexCoord(set) => {
                 let Some(values) = self.texcoords(stream)? else {

@@ -1,29 +1,42 @@
 //! USD: crate files of version 0.8.0, written in one pass.
 //!
-//! Values are written as they are made; only their locations are kept until the end. The numbers of vertices are the file's. Joints are
-//! written of files without meshes, and skins are not.
+//! Values are written as they are made; only their locations are kept until the end. The numbers of vertices are the file's.
+//!
+//! ```text
+//! /NAME              an Xform, or a SkelRoot if there are joints
+//!     /skeleton      the joints, bound to the first animation
+//!         /walk      an animation
+//!     /body          a mesh
+//!     /materials     their Scope
+//! ```
 
+mod animations;
 mod compress;
 mod crate_file;
+mod half;
 mod keys;
 mod materials;
 mod meshes;
 mod prim;
+mod root;
 mod samples;
 mod skeleton;
+mod skins;
 mod tables;
 mod values;
 
-use meshmap::Axis;
-use meshmap_job::{Change, Error, Result, Turn, up_of};
+use std::io::{Seek, Write};
+
+use meshmap_job::{Change, Error, Result};
 use meshmap_outputs::Place;
 use meshmap_scene::FactKind;
 
 use self::crate_file::CrateFile;
 use self::materials::{MATERIALS, Materials};
-use self::prim::{Prim, Property, Token, Value};
+use self::prim::{Prim, Property, Value};
+use self::root::Root;
+use self::skeleton::{Rig, SKELETON};
 use self::tables::Tables;
-use crate::assume;
 use crate::ledger::Decision;
 use crate::material_ids::MaterialIds;
 use crate::names::Names;
@@ -39,88 +52,54 @@ struct Written {
 pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let job = plan.job;
     let mut output = job.budget.output(place)?;
-    let mut out = CrateFile::begin(&mut output, &job.budget)?;
-    let shown = plan.root_name();
-    let root_name = Names::default().add(&shown, "");
-    let (mut materials, mut names) = (Materials::below(&root_name), Names::with(&[MATERIALS]));
-    let up = up_of(plan.scene, &mut outcome.report);
-    // Stages have Y up, or Z.
-    let upright = match up {
-        Axis::X => Some(("xformOp:rotateZ", 90.0)),
-        Axis::NegX => Some(("xformOp:rotateZ", -90.0)),
-        Axis::NegY => Some(("xformOp:rotateX", 180.0)),
-        Axis::NegZ => Some(("xformOp:rotateX", 90.0)),
-        _ => None,
-    };
-    let about = if up == Axis::Z {
-        "xformOp:rotateZ"
-    } else {
-        "xformOp:rotateY"
-    };
-    let turn = (job.turn != Turn::None).then(|| (about, 90.0 * f32::from(job.turn.quarters())));
-    let mut root = Prim::new("Xform", root_name.clone()).displayed(&shown);
-    // The last of them comes first.
-    let rotations: Vec<(&str, f32)> = turn.into_iter().chain(upright).collect();
-    for (name, degrees) in &rotations {
-        root =
-            root.with(Property::attribute(*name, "float").field("default", Value::Float(*degrees)));
+    let mut file = CrateFile::begin(&mut output, &job.budget)?;
+    let stage = stage(plan, &mut file, outcome)?;
+    let tables = Tables::of(&stage, &mut file)?;
+    file.finish(tables.sections())?;
+    plan.images.finish(vec![output], job, outcome)
+}
+
+/// The prim that has all others, with the fields of the stage.
+fn stage<W: Write + Seek>(
+    plan: &Plan<'_>,
+    file: &mut CrateFile<'_, W>,
+    outcome: &mut Outcome,
+) -> Result<Prim> {
+    let mut root = Root::new(plan, outcome);
+    let mut materials = Materials::below(root.name());
+    let mut names = Names::with(&[MATERIALS]);
+    let mut rig = Rig::of(plan, root.name(), outcome)?;
+    if rig.is_some() {
+        names.add(SKELETON, "");
     }
-    if !rotations.is_empty() {
-        let order = Value::Tokens(
-            rotations
-                .iter()
-                .map(|(name, _)| Token::from(*name))
-                .collect(),
-        );
-        root = root.with(Property::uniform("xformOpOrder", "token[]", order));
-    }
-    root.fields.push(("kind", Value::Token("component".into())));
-    let mut fields = vec![
-        ("defaultPrim", Value::Token(root_name.clone().into())),
-        (
-            "metersPerUnit",
-            Value::Double(assume::metres(plan.scene, outcome)),
-        ),
-        (
-            "upAxis",
-            Value::Token(if up == Axis::Z { "Z" } else { "Y" }.into()),
-        ),
-    ];
-    if plan.scene.has_only_joints() {
-        if let Some(written) = skeleton::write(plan, &root_name, &mut out, outcome)? {
-            fields.extend(written.times);
-            root.children.push(written.prim);
-        }
-    } else {
-        let mut ids = MaterialIds::default();
-        for shape in plan.scene.shapes() {
+    let mut ids = MaterialIds::default();
+    for shape in plan.scene.shapes() {
+        if shape.has_keys() {
             let prims = (&mut materials, &mut names);
-            if shape.has_keys() {
-                let written = keys::write(shape, plan, &mut ids, &mut out, prims, outcome)?;
-                fields.extend(written.times);
-                root.children.push(written.prim);
-            } else {
-                let mut prim = meshes::write(shape, plan, &mut out, prims, outcome)?;
-                if let Some(prim) = prim.as_mut().filter(|_| shape.is_coarser()) {
-                    let invisible = Value::Token("invisible".into());
-                    let hidden = Property::attribute("visibility", "token");
-                    prim.properties.push(hidden.field("default", invisible));
-                }
-                root.children.extend(prim);
-            }
+            let written = keys::write(shape, plan, &mut ids, file, prims, outcome)?;
+            root.add(written);
+            continue;
         }
+        let prims = (&mut materials, &mut names, rig.as_mut());
+        if let Some(mut prim) = meshes::write(shape, plan, file, prims, outcome)? {
+            if shape.is_coarser() {
+                let invisible = Value::Token("invisible".into());
+                let hidden = Property::attribute("visibility", "token");
+                prim.properties.push(hidden.field("default", invisible));
+            }
+            root.add_still(prim);
+        }
+    }
+    if let Some(rig) = rig
+        && let Some(written) = rig.write(plan, file, outcome)?
+    {
+        root.add_skeleton(written);
     }
     plan.check_written(outcome)?;
-    root.children.extend(materials.scope());
-    let stage = Prim {
-        name: String::new(),
-        fields,
-        properties: Vec::new(),
-        children: vec![root],
-    };
-    let tables = Tables::of(&stage, &mut out)?;
-    out.finish(tables.sections())?;
-    plan.images.finish(vec![output], job, outcome)
+    if let Some(scope) = materials.scope() {
+        root.add_still(scope);
+    }
+    Ok(root.into_stage())
 }
 
 fn not_held(what: String) -> Error {
@@ -138,7 +117,12 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         {
             Decision::Drops
         }
-        FactKind::Joints | FactKind::Clips if !plan.scene.has_only_joints() => Decision::Drops,
+        FactKind::Samples if !plan.job.takes_samples() => Decision::Drops,
+        FactKind::Influences | FactKind::Joints | FactKind::SkinJoints | FactKind::Clips
+            if plan.is_posed() =>
+        {
+            Decision::Drops
+        }
         FactKind::Shapes
         | FactKind::Integers
         | FactKind::Levels
@@ -155,13 +139,15 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         | FactKind::Materials
         | FactKind::Images
         | FactKind::Snapshots
+        | FactKind::Samples
         | FactKind::Joints
+        | FactKind::SkinJoints
         | FactKind::Unit => Decision::Keeps,
+        FactKind::Influences => Decision::Changes(Change::WeightsScaled),
         FactKind::Clips => Decision::Changes(Change::ScalesRounded),
         FactKind::ThirdTexCoords => Decision::Changes(Change::ThirdTexCoordLost),
         FactKind::BindShape => Decision::Changes(Change::BindShapeApplied),
         FactKind::TexCoordNames
-        | FactKind::Influences
         | FactKind::FurtherInfluences
         | FactKind::CustomData
         | FactKind::EdgeVisibility
@@ -169,8 +155,6 @@ pub(crate) fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         | FactKind::OtherLevels
         | FactKind::OtherSnapshots
         | FactKind::StartTime
-        | FactKind::Samples
-        | FactKind::SkinJoints
         | FactKind::JointOffsets
         | FactKind::PelvisOffset
         | FactKind::LockedScales

@@ -10,6 +10,9 @@ use super::values::Rep;
 /// A name or a word.
 pub(super) type Token = Cow<'static, str>;
 
+/// The field with the type of a prim.
+const TYPE_NAME: &str = "typeName";
+
 /// A thing with a name, a type, properties and children.
 pub(super) struct Prim {
     pub(super) name: String,
@@ -30,6 +33,8 @@ pub(super) enum Value {
     /// A value that has already been written.
     Stored(Rep),
     Bool(bool),
+    /// An integer with a sign, which is not used.
+    Int(u32),
     Float(f32),
     Double(f64),
     Token(Token),
@@ -52,13 +57,22 @@ impl Prim {
     pub(super) fn new(kind: &'static str, name: impl Into<String>) -> Self {
         let fields = vec![
             ("specifier", Value::Defined),
-            ("typeName", Value::Token(kind.into())),
+            (TYPE_NAME, Value::Token(kind.into())),
         ];
         Self {
             name: name.into(),
             fields,
             properties: Vec::new(),
             children: Vec::new(),
+        }
+    }
+
+    /// Makes it a prim of another type.
+    pub(super) fn set_kind(&mut self, kind: &'static str) {
+        for (name, value) in &mut self.fields {
+            if *name == TYPE_NAME {
+                *value = Value::Token(kind.into());
+            }
         }
     }
 
@@ -76,12 +90,21 @@ impl Prim {
         self
     }
 
+    /// Applies a schema, which has properties of its own.
+    pub(super) fn apply(&mut self, schema: &'static str) {
+        for (_, value) in &mut self.fields {
+            if let Value::Prepended(schemas) = value {
+                schemas.push(schema.into());
+                return;
+            }
+        }
+        let schemas = Value::Prepended(vec![schema.into()]);
+        self.fields.push(("apiSchemas", schemas));
+    }
+
     /// Binds the material at a path.
     pub(super) fn bind(&mut self, material: &str) {
-        self.fields.push((
-            "apiSchemas",
-            Value::Prepended(vec!["MaterialBindingAPI".into()]),
-        ));
+        self.apply("MaterialBindingAPI");
         self.properties
             .push(Property::relationship("material:binding", material));
     }

@@ -1,31 +1,25 @@
 //! Values of an attribute through time: where each run of equal ones begins.
 
-use meshmap_job::Result;
-
 use std::io::{Seek, Write};
+
+use meshmap_job::Result;
+use meshmap_scene::Shape;
 
 use super::crate_file::CrateFile;
 use super::prim::{Property, Value};
 use super::values::Rep;
 
-/// Values at snapshots, which are counted from 0 as they are written.
+/// Values at keys, which are counted from 0 as they are written.
 #[derive(Default)]
 pub(super) struct Samples {
     runs: Vec<(usize, Rep)>,
 }
 
-/// The times of the snapshots that are written: the numbers that they have in the file.
-pub(super) struct Clock {
-    count: usize,
-    every: usize,
-    all: Option<Rep>,
-}
-
 impl Samples {
-    /// The value from this snapshot on.
-    pub(super) fn set(&mut self, snapshot: usize, value: Rep) {
+    /// The value from this key on.
+    pub(super) fn set(&mut self, key: usize, value: Rep) {
         if self.last() != Some(value) {
-            self.runs.push((snapshot, value));
+            self.runs.push((key, value));
         }
     }
 
@@ -42,32 +36,84 @@ impl Samples {
     }
 }
 
-impl Clock {
-    pub(super) fn new(count: usize, every: usize) -> Self {
+/// An array at keys, with its last content: what stays is written once.
+pub(super) struct Track<const N: usize> {
+    pub(super) samples: Samples,
+    last: Vec<[f32; N]>,
+}
+
+impl<const N: usize> Default for Track<N> {
+    fn default() -> Self {
         Self {
-            count,
-            every,
-            all: None,
+            samples: Samples::default(),
+            last: Vec::new(),
         }
     }
+}
 
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "there are fewer snapshots than that"
-    )]
-    pub(super) fn time(&self, snapshot: usize) -> f64 {
-        (snapshot * self.every) as f64
+impl<const N: usize> Track<N> {
+    /// Sets the array from this key on, and writes it unless it is the last one; returns `true` if it was written.
+    pub(super) fn set<I: ExactSizeIterator<Item = [f32; N]>>(
+        &mut self,
+        key: usize,
+        elements: impl Fn() -> I,
+        write: impl FnOnce(I) -> Result<Rep>,
+    ) -> Result<bool> {
+        let bits = |element: [f32; N]| element.map(f32::to_bits);
+        let last = self.last.iter().copied().map(bits);
+        if self.samples.last().is_some() && elements().map(bits).eq(last) {
+            return Ok(false);
+        }
+        self.last.clear();
+        self.last.extend(elements());
+        self.samples.set(key, write(elements())?);
+        Ok(true)
+    }
+
+    /// Sets an array without elements.
+    pub(super) fn set_empty(&mut self, key: usize, empty: Rep) {
+        self.last.clear();
+        self.samples.set(key, empty);
+    }
+
+    /// The number of elements of the last array.
+    pub(super) fn len(&self) -> usize {
+        self.last.len()
+    }
+}
+
+/// The time codes of keys.
+pub(super) struct Clock {
+    codes: Vec<f64>,
+    all: Option<Rep>,
+}
+
+impl Clock {
+    /// A clock with these codes, which ascend.
+    pub(super) fn new(codes: Vec<f64>) -> Self {
+        Self { codes, all: None }
+    }
+
+    /// The clock of a shape: a code is the step from one snapshot of the file to the next, and the first key has 0.
+    pub(super) fn of_shape(shape: &Shape) -> Self {
+        let first = shape.steps_of(0);
+        let steps = (0..shape.key_count()).map(|key| shape.steps_of(key) - first);
+        Self::new(steps.collect())
+    }
+
+    fn code(&self, key: usize) -> f64 {
+        self.codes.get(key).copied().unwrap_or_default()
     }
 
     pub(super) fn count(&self) -> usize {
-        self.count
+        self.codes.len()
     }
 
     pub(super) fn last(&self) -> f64 {
-        self.time(self.count.saturating_sub(1))
+        self.codes.last().copied().unwrap_or_default()
     }
 
-    /// Gives an attribute a value at every snapshot; readers interpolate between them.
+    /// Gives an attribute a value at every key; readers interpolate between them.
     pub(super) fn each<W: Write + Seek>(
         &mut self,
         property: Property,
@@ -76,14 +122,12 @@ impl Clock {
     ) -> Result<Property> {
         let times = match self.all {
             Some(times) => times,
-            None => *self
-                .all
-                .insert(file.times((0..self.count).map(|snapshot| self.time(snapshot)))?),
+            None => *self.all.insert(file.times(self.codes.iter().copied())?),
         };
         let mut runs = samples.runs.iter().copied().peekable();
         let mut value = None;
-        let values = (0..self.count).map(|snapshot| {
-            while let Some((_, next)) = runs.next_if(|(first, _)| *first <= snapshot) {
+        let values = (0..self.count()).map(|key| {
+            while let Some((_, next)) = runs.next_if(|(first, _)| *first <= key) {
                 value = Some(next);
             }
             value.unwrap_or(Rep(0))
@@ -102,12 +146,7 @@ impl Clock {
         if samples.is_constant() {
             return Ok(constant(property, samples));
         }
-        let times = file.times(
-            samples
-                .runs
-                .iter()
-                .map(|(snapshot, _)| self.time(*snapshot)),
-        )?;
+        let times = file.times(samples.runs.iter().map(|(key, _)| self.code(*key)))?;
         let values = file.samples(times, samples.runs.iter().map(|(_, value)| *value))?;
         Ok(constant(property, samples).field("timeSamples", Value::Stored(values)))
     }

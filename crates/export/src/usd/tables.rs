@@ -225,6 +225,7 @@ impl Tables {
         let rep = match value {
             Value::Stored(rep) => *rep,
             Value::Bool(is_so) => Rep::inlined(Kind::Bool, u32::from(*is_so)),
+            Value::Int(number) => Rep::inlined(Kind::Int, *number),
             Value::Float(number) => Rep::inlined(Kind::Float, number.to_bits()),
             Value::Double(number) => double(*number, file)?,
             Value::Token(token) => Rep::inlined(Kind::Token, self.token(token)),

@@ -25,6 +25,8 @@ pub struct Prim<'a> {
     pub kind: String,
     /// The displayed name, if it differs.
     pub shown: Option<String>,
+    /// The variant that is chosen, such as `{lod=high}`.
+    pub variant: Option<String>,
     /// Arrays by the names of their attributes, such as `points` and `primvars:st`.
     pub arrays: BTreeMap<String, Samples<'a>>,
     /// Words by the names of their attributes.
@@ -129,6 +131,8 @@ const ATTRIBUTE: i32 = 1;
 const PRIM: i32 = 6;
 const STAGE: i32 = 7;
 const RELATIONSHIP: i32 = 8;
+const VARIANT: i32 = 10;
+const VARIANT_SET: i32 = 11;
 
 /// More than any writer has of fields at a path, and of prims above each other.
 const MOST_FIELDS: usize = 32;
@@ -180,12 +184,17 @@ pub(crate) fn stage<'a>(tables: &Tables<'a>) -> Result<Stage<'a>> {
                     }
                 }
             }
+            // The prims of all variants are listed, as if they were there together.
+            VARIANT | VARIANT_SET => {}
             PRIM => stage.prims.push(Prim {
                 path: path.clone(),
                 kind: field("typeName")
                     .map_or(Ok(String::new()), |value| tables.token_of(value))?,
                 shown: field("displayName")
                     .map(|value| tables.string(value))
+                    .transpose()?,
+                variant: field("variantSelection")
+                    .map(|value| tables.selection(value))
                     .transpose()?,
                 ..Prim::default()
             }),
@@ -238,6 +247,7 @@ const DOUBLE: u8 = 9;
 const STRING: u8 = 10;
 const TOKEN: u8 = 11;
 const PATH_LIST: u8 = 34;
+const SELECTION: u8 = 45;
 const TIME_SAMPLES: u8 = 46;
 const DOUBLES: u8 = 48;
 
@@ -437,11 +447,24 @@ impl<'a> Tables<'a> {
     }
 
     fn string(&self, value: Value) -> Result<String> {
-        let string = usize::try_from(value.expect(STRING, true)?).ok();
-        let string = string
-            .and_then(|number| self.strings.get(number))
-            .ok_or("a number of no string")?;
-        Ok(self.token(*string)?.to_owned())
+        Ok(self.string_of(value.expect(STRING, true)?)?.to_owned())
+    }
+
+    fn string_of(&self, number: u64) -> Result<&str> {
+        let string = usize::try_from(number).ok();
+        let string = string.and_then(|number| self.strings.get(number));
+        self.token(*string.ok_or("a number of no string")?)
+    }
+
+    /// The variant that is chosen of the only set.
+    fn selection(&self, value: Value) -> Result<String> {
+        let mut list = Cursor::at(self.bytes, value.expect(SELECTION, false)?)?;
+        if list.number()? != 1 {
+            return Err("variants of several sets".to_owned());
+        }
+        let set = self.string_of(list.word()?.into())?;
+        let chosen = self.string_of(list.word()?.into())?;
+        Ok(format!("{{{set}={chosen}}}"))
     }
 
     fn double(&self, value: Value) -> Result<f64> {

@@ -15,7 +15,7 @@ pub(crate) fn free(name: &str, taken: &mut HashMap<String, usize>) -> String {
 }
 
 /// Names that are identifiers, of which each is given once.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Names {
     taken: HashMap<String, usize>,
 }

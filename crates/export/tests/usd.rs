@@ -8,7 +8,7 @@ use meshmap::cgeo::{Dialect, OffsetTarget, Parts, SizeMeaning};
 use meshmap::{Axis, Codec, Format, MeshFile, Semantic};
 use meshmap_check::check_file;
 use meshmap_check::usdc::{self, Array, Prim, Stage};
-use meshmap_export::{Change, Convert, Error, FactKind, Outcome, Target, Why};
+use meshmap_export::{Change, Convert, Error, FactKind, Lods, Outcome, Target, Why};
 use meshmap_testing::fixtures::cgeo::{self, Mesh};
 use meshmap_testing::{
     allocator::{Counting, counted},
@@ -651,6 +651,41 @@ fn joints_come_after_their_parents_or_are_siblings() {
         let joints = &of_kind(&whole, "Skeleton")[0].lists["joints"];
         assert_eq!(joints[..3], expected);
     }
+}
+
+#[test]
+fn levels_of_detail_are_variants_of_which_the_finest_is_shown() {
+    let file = MeshFile::open(data::valid("slmesh", "nodemv_02_static_4lod.slmesh")).unwrap();
+    let all = Convert {
+        lod: Lods::All,
+        ..Convert::new(Target::Usdc)
+    };
+    let some = Convert {
+        meshes: ["low_lod", "medium_lod"]
+            .map(|it| it.parse().unwrap())
+            .to_vec(),
+        ..Convert::new(Target::Usdc)
+    };
+    for (convert, shown, variants) in [
+        (all, "high", &["high", "medium", "low", "lowest"][..]),
+        // The first that is named is drawn.
+        (some, "low", &["low", "medium"]),
+    ] {
+        let (bytes, _) = written(&file, &convert).unwrap();
+        let whole = stage(&bytes);
+        let root = &whole.prims[0];
+        assert_eq!(root.variant, Some(format!("{{lod={shown}}}")));
+        let paths: Vec<&str> = meshes(&whole)
+            .iter()
+            .map(|mesh| mesh.path.as_str())
+            .collect();
+        let expected = variants.iter();
+        let expected = expected.map(|variant| format!("/meshmap_root/{{lod={variant}}}/face_0"));
+        assert_eq!(paths, expected.collect::<Vec<_>>());
+    }
+    let (bytes, _) = plain(&file);
+    let whole = stage(&bytes);
+    assert_eq!((meshes(&whole).len(), &whole.prims[0].variant), (1, &None));
 }
 
 #[test]

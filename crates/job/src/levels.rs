@@ -13,7 +13,7 @@ pub enum Lods {
     Finest,
     /// This one, where 0 is the finest that the format has.
     Only(u32),
-    /// All: in glTF as `MSFT_lod`, where coarser ones are outside of the scene; in USD as invisible meshes; in OBJ, PLY and STL as
+    /// All: in glTF as `MSFT_lod`, where coarser ones are outside of the scene; in USD as variants, of which the finest is shown; in OBJ, PLY and STL as
     /// separate files next to the finest one, such as `avatar_low.obj`.
     All,
 }

@@ -81,6 +81,14 @@ impl Shape {
         }
     }
 
+    /// The name that all levels of detail of the object have, such as `face_0`; the [name](Self::name) of a shape that is no level of detail.
+    #[must_use]
+    pub fn object_name(&self) -> &str {
+        // Faces have the names of their materials.
+        let material = self.face.as_ref().and_then(|face| face.material.as_deref());
+        material.unwrap_or_else(|| self.name())
+    }
+
     /// The address of the mesh, or of the first snapshot.
     #[must_use]
     pub fn address(&self) -> Address {

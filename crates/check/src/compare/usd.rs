@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
-use meshmap::{Charge, Scratch};
+use meshmap::{Charge, Role, Scratch};
 use meshmap_export::Result;
 use meshmap_scene::{Buffer, Parts, Shape};
 
@@ -36,6 +36,13 @@ pub(crate) fn check(rules: &Rules<'_>, path: &Path, tally: &mut Tally) -> Result
             shapes.push(shape);
         }
     }
+    // Levels of detail are in variants: what is drawn, then the coarser ones, one level after another.
+    let order = |shape: &Shape| match shape.role() {
+        Role::Lod(level) if shape.is_coarser() => level + 2,
+        Role::Lod(_) => 1,
+        _ => 0,
+    };
+    shapes.sort_by_key(|shape| order(shape));
     if prims.len() != shapes.len() {
         let found = prims.len();
         let count = shapes.len();
@@ -45,8 +52,12 @@ pub(crate) fn check(rules: &Rules<'_>, path: &Path, tally: &mut Tally) -> Result
     let looks = Looks::of(&stage);
     let order = rules.skeleton.as_ref().map(skeletons::order_of);
     let mut are_followed = false;
+    let has_levels = rules.scene.shapes().iter().any(Shape::is_coarser);
     for (shape, prim) in shapes.into_iter().zip(prims) {
         check_times(rules, shape, &stage, tally);
+        if has_levels {
+            check_level(shape, prim, &stage, tally);
+        }
         let Some(materials) = tally.read(looks.bound(prim)) else {
             return Ok(());
         };
@@ -63,6 +74,20 @@ pub(crate) fn check(rules: &Rules<'_>, path: &Path, tally: &mut Tally) -> Result
         are_followed |= checker.are_followed;
     }
     skeletons::check(rules, are_followed, &stage, tally)
+}
+
+/// Checks that a level of detail is in the variant that is chosen, unless it is a coarser one.
+fn check_level(shape: &Shape, prim: &Prim<'_>, stage: &Stage<'_>, tally: &mut Tally) {
+    let chosen = stage.prims.iter().find_map(|prim| prim.variant.as_deref());
+    let is_chosen = chosen.is_some_and(|chosen| prim.path.contains(&format!("/{chosen}/")));
+    let is_in_variant = prim.path.contains('{');
+    let is_level = matches!(shape.role(), Role::Lod(_));
+    if is_in_variant == is_level && is_chosen == (is_level && !shape.is_coarser()) {
+        tally.equal("levels of detail");
+    } else {
+        let path = &prim.path;
+        tally.differs(|| format!("{path} is shown with another level of detail"));
+    }
 }
 
 /// `true` if a prim is written for a shape: for all that have keys, and for the others if something of them is drawn.

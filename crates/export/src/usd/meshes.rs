@@ -41,7 +41,7 @@ pub(super) fn write<W: Write + Seek>(
             .leave_out(FactKind::Shapes, Why::NoTriangles, address);
         return Ok(None);
     }
-    let name = job.name_of(shape.name());
+    let name = job.name_of(shape.object_name());
     out.charge_prim(name.len() + address.len() + 80 * buffer.streams().len())?;
     let own = names.add(name, &address);
     let prim = if are_points {

@@ -6,7 +6,7 @@
 //! /NAME              an Xform, or a SkelRoot if there are joints
 //!     /skeleton      the joints, bound to the first animation
 //!         /walk      an animation
-//!     /body          a mesh
+//!     /body          a mesh; levels of detail are in variants of the root
 //!     /materials     their Scope
 //! ```
 
@@ -15,6 +15,7 @@ mod compress;
 mod crate_file;
 mod half;
 mod keys;
+mod levels;
 mod materials;
 mod meshes;
 mod prim;
@@ -32,8 +33,9 @@ use meshmap_outputs::Place;
 use meshmap_scene::FactKind;
 
 use self::crate_file::CrateFile;
+use self::levels::{Variants, shapes_by_variant};
 use self::materials::{MATERIALS, Materials};
-use self::prim::{Prim, Property, Value};
+use self::prim::{Prim, Value};
 use self::root::Root;
 use self::skeleton::{Rig, SKELETON};
 use self::tables::Tables;
@@ -73,23 +75,27 @@ fn stage<W: Write + Seek>(
         names.add(SKELETON, "");
     }
     let mut ids = MaterialIds::default();
-    for shape in plan.scene.shapes() {
+    let mut variants = Variants::default();
+    for (variant, shape) in shapes_by_variant(plan.scene) {
         if shape.has_keys() {
             let prims = (&mut materials, &mut names);
             let written = keys::write(shape, plan, &mut ids, file, prims, outcome)?;
             root.add(written);
             continue;
         }
-        let prims = (&mut materials, &mut names, rig.as_mut());
-        if let Some(mut prim) = meshes::write(shape, plan, file, prims, outcome)? {
-            if shape.is_coarser() {
-                let invisible = Value::Token("invisible".into());
-                let hidden = Property::attribute("visibility", "token");
-                prim.properties.push(hidden.field("default", invisible));
+        let names = match variant {
+            Some(variant) => variants.names(variant, &names),
+            None => &mut names,
+        };
+        let prims = (&mut materials, names, rig.as_mut());
+        if let Some(prim) = meshes::write(shape, plan, file, prims, outcome)? {
+            match variant {
+                Some(variant) => variants.add(variant, prim),
+                None => root.add_still(prim),
             }
-            root.add_still(prim);
         }
     }
+    variants.add_to(&mut root);
     if let Some(rig) = rig
         && let Some(written) = rig.write(plan, file, outcome)?
     {

@@ -15,10 +15,21 @@ const TYPE_NAME: &str = "typeName";
 
 /// A thing with a name, a type, properties and children.
 pub(super) struct Prim {
+    pub(super) spec: Spec,
     pub(super) name: String,
     pub(super) fields: Vec<(&'static str, Value)>,
     pub(super) properties: Vec<Property>,
     pub(super) children: Vec<Prim>,
+}
+
+/// What is at a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spec {
+    Prim,
+    /// The list of the variants of a prim.
+    VariantSet,
+    /// A variant of the set of this name: what a prim has besides if the variant is chosen.
+    Variant(&'static str),
 }
 
 /// An attribute or a relationship.
@@ -47,8 +58,16 @@ pub(super) enum Value {
     Targets(Vec<String>),
     /// Tokens before the tokens of weaker layers.
     Prepended(Vec<Token>),
-    /// That a prim is defined, rather than overridden.
+    /// Names before the names of weaker layers.
+    PrependedNames(Vec<Token>),
+    /// Names in an order.
+    Names(Vec<Token>),
+    /// Of a set of variants, the one that is chosen.
+    Selection(Token, String),
+    /// That a prim is defined.
     Defined,
+    /// That something is said about a prim that is defined elsewhere.
+    Over,
     /// That a property has no time samples.
     Uniform(bool),
 }
@@ -60,10 +79,42 @@ impl Prim {
             (TYPE_NAME, Value::Token(kind.into())),
         ];
         Self {
+            spec: Spec::Prim,
             name: name.into(),
             fields,
             properties: Vec::new(),
             children: Vec::new(),
+        }
+    }
+
+    /// The set of variants of these names, which are beside it.
+    pub(super) fn variant_set(name: &'static str, variants: Vec<Token>) -> Self {
+        Self {
+            spec: Spec::VariantSet,
+            name: name.to_owned(),
+            fields: vec![("variantChildren", Value::Names(variants))],
+            properties: Vec::new(),
+            children: Vec::new(),
+        }
+    }
+
+    /// A variant of a set, with the prims that it adds.
+    pub(super) fn variant(set: &'static str, name: String, children: Vec<Self>) -> Self {
+        Self {
+            spec: Spec::Variant(set),
+            name,
+            fields: vec![("specifier", Value::Over)],
+            properties: Vec::new(),
+            children,
+        }
+    }
+
+    /// The last part of its path.
+    pub(super) fn element(&self) -> Cow<'_, str> {
+        match self.spec {
+            Spec::Prim => Cow::Borrowed(&self.name),
+            Spec::VariantSet => format!("{{{}=}}", self.name).into(),
+            Spec::Variant(set) => format!("{{{set}={}}}", self.name).into(),
         }
     }
 

@@ -4,7 +4,7 @@ use meshmap::Axis;
 use meshmap_job::{Turn, up_of};
 
 use super::Written;
-use super::prim::{Prim, Property, Token, Value};
+use super::prim::{Prim, Property, Spec, Token, Value};
 use crate::assume;
 use crate::names::Names;
 use crate::outcome::Outcome;
@@ -67,6 +67,24 @@ impl Root {
         self.prim.children.push(written.prim);
     }
 
+    /// Adds variants by their names, of which this one is shown.
+    pub(super) fn add_variants(
+        &mut self,
+        set: &'static str,
+        shown: String,
+        variants: Vec<(String, Vec<Prim>)>,
+    ) {
+        let fields = &mut self.prim.fields;
+        fields.push(("variantSetNames", Value::PrependedNames(vec![set.into()])));
+        fields.push(("variantSelection", Value::Selection(set.into(), shown)));
+        let names = variants.iter().map(|(name, _)| Token::from(name.clone()));
+        let names = names.collect();
+        self.prim.children.push(Prim::variant_set(set, names));
+        for (name, prims) in variants {
+            self.prim.children.push(Prim::variant(set, name, prims));
+        }
+    }
+
     /// Adds the prim of joints, which comes first.
     pub(super) fn add_skeleton(&mut self, written: Written) {
         self.has_skeleton = true;
@@ -80,6 +98,7 @@ impl Root {
             self.prim.set_kind("SkelRoot");
         }
         Prim {
+            spec: Spec::Prim,
             name: String::new(),
             fields: self.fields,
             properties: Vec::new(),

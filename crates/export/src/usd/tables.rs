@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::compress::{coded, packed};
 use super::crate_file::CrateFile;
 use super::materials::OUTPUTS;
-use super::prim::{Prim, Property, Token, Value};
+use super::prim::{Prim, Property, Spec, Token, Value};
 use super::values::{Kind, Rep};
 
 /// The kinds of specs at a path.
@@ -17,6 +17,8 @@ const ATTRIBUTE: i32 = 1;
 const PRIM: i32 = 6;
 const ROOT: i32 = 7;
 const RELATIONSHIP: i32 = 8;
+const VARIANT: i32 = 10;
+const VARIANT_SET: i32 = 11;
 
 /// Ends a set of fields.
 const END: i32 = -1;
@@ -92,6 +94,12 @@ impl Tables {
         self.tokens.number(&token.replace('\0', "\u{fffd}"))
     }
 
+    /// The number of a string, which is a token as well.
+    fn string(&mut self, text: &str) -> u32 {
+        let token = self.token(text);
+        self.strings.number(&token)
+    }
+
     fn number_paths(&mut self, prim: &Prim, path: String, count: &mut u32) {
         let number = *count;
         for (property, number) in prim.properties.iter().zip(number + 1..) {
@@ -103,7 +111,7 @@ impl Tables {
         }
         *count += 1 + u32::try_from(prim.properties.len()).unwrap_or(u32::MAX);
         for child in &prim.children {
-            self.number_paths(child, format!("{path}/{}", child.name), count);
+            self.number_paths(child, format!("{path}/{}", child.element()), count);
         }
         self.paths.insert(path, number);
     }
@@ -128,15 +136,17 @@ impl Tables {
                 .collect();
             fields.push(self.names("properties", names, file)?);
         }
-        if !prim.children.is_empty() {
-            let names = prim
-                .children
-                .iter()
-                .map(|child| Token::from(child.name.clone()))
-                .collect();
-            fields.push(self.names("primChildren", names, file)?);
+        for (field, spec) in [
+            ("primChildren", Spec::Prim),
+            ("variantSetChildren", Spec::VariantSet),
+        ] {
+            let children = prim.children.iter().filter(|child| child.spec == spec);
+            let names: Vec<Token> = children.map(|child| child.name.clone().into()).collect();
+            if !names.is_empty() {
+                fields.push(self.names(field, names, file)?);
+            }
         }
-        let element = self.token(&prim.name).cast_signed();
+        let element = self.token(&prim.element()).cast_signed();
         let place = self.path(element, kind, &fields);
         let mut below = prim.properties.len() + prim.children.len();
         let has_child = below > 0;
@@ -146,7 +156,12 @@ impl Tables {
         }
         for child in &prim.children {
             below -= 1;
-            self.add(child, PRIM, below > 0, file)?;
+            let kind = match child.spec {
+                Spec::Prim => PRIM,
+                Spec::VariantSet => VARIANT_SET,
+                Spec::Variant(_) => VARIANT,
+            };
+            self.add(child, kind, below > 0, file)?;
         }
         let length = i32::try_from(self.jumps.len() - place).unwrap_or(i32::MAX);
         if let Some(jump) = self.jumps.get_mut(place) {
@@ -230,10 +245,7 @@ impl Tables {
             Value::Double(number) => double(*number, file)?,
             Value::Token(token) => Rep::inlined(Kind::Token, self.token(token)),
             Value::Asset(path) => Rep::inlined(Kind::AssetPath, self.token(path)),
-            Value::Text(text) => {
-                let token = self.token(text);
-                Rep::inlined(Kind::String, self.strings.number(&token))
-            }
+            Value::Text(text) => Rep::inlined(Kind::String, self.string(text)),
             Value::Tokens(tokens) => {
                 let key = Rc::as_ptr(tokens).cast::<Token>();
                 if let Some(rep) = self.lists.get(&key) {
@@ -250,6 +262,22 @@ impl Tables {
                 let offset = self.list(tokens, &[PREPENDED], file)?;
                 Rep::stored(Kind::TokenListOp, offset)
             }
+            Value::PrependedNames(names) => {
+                let strings: Vec<u32> = names.iter().map(|name| self.string(name)).collect();
+                let offset = numbers(&strings, &[PREPENDED], file)?;
+                Rep::stored(Kind::StringListOp, offset)
+            }
+            Value::Names(names) => {
+                let offset = self.list(names, &[], file)?;
+                Rep::stored(Kind::TokenVector, offset)
+            }
+            Value::Selection(set, chosen) => {
+                let strings = [set, &Token::from(chosen.clone())].map(|name| self.string(name));
+                let offset = file.align()?;
+                file.write(&1_u64.to_le_bytes())?;
+                file.write(strings.map(u32::to_le_bytes).as_flattened())?;
+                Rep::stored(Kind::VariantSelectionMap, offset)
+            }
             Value::Targets(paths) => {
                 let offset = file.align()?;
                 file.write(&[EXPLICIT])?;
@@ -261,6 +289,7 @@ impl Tables {
                 Rep::stored(Kind::PathListOp, offset)
             }
             Value::Defined => Rep::inlined(Kind::Specifier, 0),
+            Value::Over => Rep::inlined(Kind::Specifier, 1),
             Value::Uniform(is_uniform) => Rep::inlined(Kind::Variability, u32::from(*is_uniform)),
         };
         Ok(self.interned(name, rep))
@@ -278,14 +307,8 @@ impl Tables {
         head: &[u8],
         file: &mut CrateFile<'_, W>,
     ) -> Result<u64> {
-        let mut bytes = head.to_vec();
-        bytes.extend((tokens.len() as u64).to_le_bytes());
-        tokens
-            .iter()
-            .for_each(|token| bytes.extend(self.token(token).to_le_bytes()));
-        let offset = file.align()?;
-        file.write(&bytes)?;
-        Ok(offset)
+        let tokens: Vec<u32> = tokens.iter().map(|token| self.token(token)).collect();
+        numbers(&tokens, head, file)
     }
 
     /// The sections in the order in which they are written.
@@ -347,6 +370,22 @@ impl Tables {
             ("SPECS", specs),
         ]
     }
+}
+
+/// Writes a list of numbers, behind `head`; returns the place.
+fn numbers<W: Write + Seek>(
+    numbers: &[u32],
+    head: &[u8],
+    file: &mut CrateFile<'_, W>,
+) -> Result<u64> {
+    let mut bytes = head.to_vec();
+    bytes.extend((numbers.len() as u64).to_le_bytes());
+    for number in numbers {
+        bytes.extend(number.to_le_bytes());
+    }
+    let offset = file.align()?;
+    file.write(&bytes)?;
+    Ok(offset)
 }
 
 /// Writes a number, in 32 bits if the value is the same.

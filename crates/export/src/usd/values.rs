@@ -21,10 +21,12 @@ pub(super) enum Kind {
     Vec4f = 28,
     Vec4i = 30,
     TokenListOp = 32,
+    StringListOp = 33,
     PathListOp = 34,
     TokenVector = 41,
     Specifier = 42,
     Variability = 44,
+    VariantSelectionMap = 45,
     TimeSamples = 46,
     DoubleVector = 48,
 }

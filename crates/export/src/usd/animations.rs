@@ -10,18 +10,15 @@ use meshmap_job::{Change, Error, Result, Why};
 use meshmap_scene::{Clip, FactKind};
 
 use super::crate_file::CrateFile;
+use super::error::{TARGET, not_held};
 use super::half::{half, single};
-use super::not_held;
 use super::prim::{Prim, Property, Token, Value};
 use super::samples::{Clock, Samples, Track, constant, times_of_stage};
-use super::skeleton::Rig;
 use super::values::Rep;
 use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::rig;
-
-const TARGET: &str = "usdc";
 
 /// Animations, and the fields of the stage with the times of the first of them.
 pub(super) struct Animations {
@@ -30,9 +27,9 @@ pub(super) struct Animations {
     pub(super) times: Vec<(&'static str, Value)>,
 }
 
-/// Writes the animations for joints at these paths.
+/// Writes the animations for joints at these paths, which are in this order.
 pub(super) fn write<W: Write + Seek>(
-    joints: &Rig,
+    order: &[usize],
     paths: &Rc<[Token]>,
     plan: &Plan<'_>,
     file: &mut CrateFile<'_, W>,
@@ -107,7 +104,7 @@ pub(super) fn write<W: Write + Seek>(
         // A key, and the key before it.
         job.budget
             .charge_for::<(&Trs, Trs)>(paths.len(), "joints of a frame")?;
-        let moved = Moved::write(&poses, joints, file, outcome)?;
+        let moved = Moved::write(&poses, order, file, outcome)?;
         prim.properties.extend(moved.properties(&mut clock, file)?);
         outcome.animations += 1;
         all.prims.push(prim);
@@ -138,14 +135,14 @@ impl Moved {
     /// Writes the poses of all keys, of which each has a pose for each joint.
     fn write<W: Write + Seek>(
         poses: &[Trs],
-        joints: &Rig,
+        order: &[usize],
         file: &mut CrateFile<'_, W>,
         outcome: &mut Outcome,
     ) -> Result<Self> {
         let mut moved = Self::default();
         let mut rounded = 0;
-        for (key, stored) in poses.chunks(joints.order.len().max(1)).enumerate() {
-            let frame = Vec::from_iter(joints.order.iter().filter_map(|joint| stored.get(*joint)));
+        for (key, stored) in poses.chunks(order.len().max(1)).enumerate() {
+            let frame = Vec::from_iter(order.iter().filter_map(|joint| stored.get(*joint)));
             let translations = || frame.iter().map(|pose| pose.translate);
             let rotations = || frame.iter().map(|pose| pose.rotate);
             let scales = || frame.iter().map(|pose| pose.scale);

@@ -10,11 +10,11 @@ use meshmap_scene::vector::dot_width;
 use meshmap_scene::{Buffer, Corners, FactKind, Parts, Shape, Stream};
 
 use super::crate_file::CrateFile;
+use super::error::not_held;
 use super::materials::{Materials, Subsets};
-use super::prim::{Prim, Property, coordinates, extent, mesh, primvar};
+use super::prim::{Prim, Property, Written, coordinates, extent, mesh, primvar};
 use super::samples::{Clock, Samples, Track, constant, times_of_stage};
 use super::values::{Kind, Rep};
-use super::{Written, not_held};
 use crate::assume;
 use crate::material_ids::MaterialIds;
 use crate::names::Names;

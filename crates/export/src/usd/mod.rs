@@ -13,6 +13,7 @@
 mod animations;
 mod compress;
 mod crate_file;
+mod error;
 mod half;
 mod keys;
 mod levels;
@@ -28,14 +29,14 @@ mod values;
 
 use std::io::{Seek, Write};
 
-use meshmap_job::{Change, Error, Result};
+use meshmap_job::{Change, Result};
 use meshmap_outputs::Place;
 use meshmap_scene::FactKind;
 
 use self::crate_file::CrateFile;
 use self::levels::{Variants, shapes_by_variant};
 use self::materials::{MATERIALS, Materials};
-use self::prim::{Prim, Value};
+use self::prim::Prim;
 use self::root::Root;
 use self::skeleton::{Rig, SKELETON};
 use self::tables::Tables;
@@ -44,12 +45,6 @@ use crate::material_ids::MaterialIds;
 use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-
-/// A prim that moves, and the fields of the stage with its times.
-struct Written {
-    prim: Prim,
-    times: Vec<(&'static str, Value)>,
-}
 
 pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let job = plan.job;
@@ -106,13 +101,6 @@ fn stage<W: Write + Seek>(
         root.add_still(scope);
     }
     Ok(root.into_stage())
-}
-
-fn not_held(what: String) -> Error {
-    Error::NotHeld {
-        target: "usdc",
-        what,
-    }
 }
 
 /// The decision about a kind of data in USD.

@@ -22,6 +22,12 @@ pub(super) struct Prim {
     pub(super) children: Vec<Prim>,
 }
 
+/// A prim that moves, and the fields of the stage with its times.
+pub(super) struct Written {
+    pub(super) prim: Prim,
+    pub(super) times: Vec<(&'static str, Value)>,
+}
+
 /// What is at a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spec {

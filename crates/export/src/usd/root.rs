@@ -3,8 +3,7 @@
 use meshmap::Axis;
 use meshmap_job::{Turn, up_of};
 
-use super::Written;
-use super::prim::{Prim, Property, Spec, Token, Value};
+use super::prim::{Prim, Property, Spec, Token, Value, Written};
 use crate::assume;
 use crate::names::Names;
 use crate::outcome::Outcome;

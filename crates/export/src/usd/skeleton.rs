@@ -8,9 +8,10 @@ use meshmap_job::{Result, Why};
 use meshmap_scene::matrix::{IDENTITY, invert, is_flat};
 use meshmap_scene::{FactKind, Joint, Skeleton};
 
+use super::animations;
 use super::crate_file::CrateFile;
-use super::prim::{Prim, Property, Token, Value};
-use super::{Written, animations, not_held};
+use super::error::not_held;
+use super::prim::{Prim, Property, Token, Value, Written};
 use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
@@ -71,7 +72,7 @@ impl Rig {
         }
         let mut names = Names::default();
         let paths = self.paths(&mut names, file)?;
-        let clips = animations::write(&self, &paths, plan, file, outcome)?;
+        let clips = animations::write(&self.order, &paths, plan, file, outcome)?;
         let mut prim = self.prim(&paths, &mut names, file)?;
         if let Some(bound) = clips.prims.first() {
             let path = format!("{}/{}", self.path, bound.name);

@@ -1,8 +1,8 @@
-"""Skins in USD: what `UsdSkelBakeSkinning` makes of every frame of every clip, beside skinning in NumPy.
+"""Skins in USD: compares `UsdSkelBakeSkinning` at every frame of every clip with skinning in NumPy.
 
     baked.py FILE..    IQM files with joints and meshes; others are passed
 
-Scales of joints have 16 bits in USD. So NumPy rounds them before it moves vertices, in the same way, and what that loses is printed beside:
+Scales of joints have 16 bits in USD. So NumPy rounds them before it moves vertices, in the same way, and the loss by that is printed:
 both are shares of the size of the mesh. Normals are compared by the rule of USD, which blends what each joint makes of a normal; the command
 and glTF blend the matrices of joints. Exit status 1 if a position is further away than 1e-5 of the size, or a normal than 1e-4.
 """

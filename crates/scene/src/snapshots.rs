@@ -78,7 +78,7 @@ impl Snapshots {
         })
     }
 
-    /// Makes a key of each sample: those of a snapshot divide the time to the next one into equal parts.
+    /// Makes a key of each sample: the samples of a snapshot divide the time to the next one into equal parts.
     pub(crate) fn add_samples(&mut self, meter: &Meter<'_>) -> Result<()> {
         /// The work of passing a section, in bytes that are decoded in the same time.
         const OF_SECTION: u64 = 64;

@@ -163,7 +163,7 @@ fn compare(skeleton: &Skeleton, found: &Prim<'_>) -> Read<()> {
                 "joint {index} is {path}, which has another name or parent"
             ));
         }
-        // What is flat has no inverse, which is what programs need.
+        // A flat matrix has no inverse, which programs need.
         let is_bound = is_flat(&places[index]) || bind[place] == places[index];
         if local[place] != joint.rest.to_matrix() || !is_bound {
             return Err(format!("the joint {path} is in another place"));
@@ -190,7 +190,7 @@ fn moves(clip: &Clip, poses: &[Trs], scale: f64, found: &Prim<'_>) -> Read<()> {
     let scales = samples("scales")?;
     let joints = clip.joint_count();
     for samples in [translations, rotations, scales] {
-        // What stays has one value for all times.
+        // An array that stays has one value for all times.
         let times = samples.times.iter().map(|(time, _)| *time);
         let expected = clip.key_frames().map(|frame| frame * scale);
         if !samples.times.is_empty() && !times.eq(expected) {

@@ -122,7 +122,7 @@ fn put_bound_first(clips: &mut [Clip], name: Option<&str>) {
     }
 }
 
-/// What an animation moves, key by key.
+/// The arrays that an animation moves, key by key.
 #[derive(Default)]
 struct Moved {
     translations: Track<3>,

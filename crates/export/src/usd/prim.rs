@@ -28,7 +28,7 @@ pub(super) struct Written {
     pub(super) times: Vec<(&'static str, Value)>,
 }
 
-/// What is at a path.
+/// The kind of a thing at a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spec {
     Prim,
@@ -93,7 +93,7 @@ impl Prim {
         }
     }
 
-    /// The set of variants of these names, which are beside it.
+    /// The set of variants of these names, which are its siblings.
     pub(super) fn variant_set(name: &'static str, variants: Vec<Token>) -> Self {
         Self {
             spec: Spec::VariantSet,
@@ -147,7 +147,7 @@ impl Prim {
         self
     }
 
-    /// Applies a schema, which has properties of its own.
+    /// Applies a schema, which adds properties.
     pub(super) fn apply(&mut self, schema: &'static str) {
         for (_, value) in &mut self.fields {
             if let Value::Prepended(schemas) = value {

@@ -51,7 +51,7 @@ fn check_within(
     let tally = &mut Tally::default();
     match convert.target {
         Target::Glb | Target::Gltf => gltf::check(rules, path, tally)?,
-        Target::Usdc => usd::check(rules, path, tally)?,
+        Target::Usdc | Target::Usdz => usd::check(rules, path, tally)?,
         Target::Obj => objects::check_obj(rules, path, tally)?,
         Target::Pc2 => objects::check_pc2(rules, path, tally)?,
         Target::Ply | Target::Stl => joined::check(rules, path, tally)?,

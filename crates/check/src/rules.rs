@@ -58,8 +58,10 @@ impl<'a> Rules<'a> {
             upright: None,
             scale: 1.0,
         };
-        if rules.target == Target::Pc2 {
-            rules.target = Target::Obj;
+        match rules.target {
+            Target::Pc2 => rules.target = Target::Obj,
+            Target::Usdz => rules.target = Target::Usdc,
+            _ => {}
         }
         rules.set_frame();
         if rules.is_gltf() || rules.target == Target::Usdc {

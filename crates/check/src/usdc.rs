@@ -4,6 +4,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::rc::Rc;
 
 /// The content of a file. Arrays are views of the file.
@@ -145,6 +146,48 @@ const MOST_DEPTH: usize = 8;
 /// Returns a description of the problem if the file is damaged, or has something that the writer does not write.
 pub fn read(bytes: &[u8]) -> Result<Stage<'_>> {
     stage(&Tables::read(bytes)?)
+}
+
+/// The range of the stage in a package: a zip archive, whose first file is the stage. The bytes of all files are where readers map them, and have
+/// the checksums that the archive lists.
+///
+/// # Errors
+///
+/// Returns a description of the problem.
+pub fn range_in_package(bytes: &[u8]) -> Result<Range<usize>> {
+    let mut first = None;
+    let mut place = 0_u64;
+    loop {
+        let mut record = Cursor::at(bytes, place)?;
+        if record.take(4)? != b"PK\x03\x04" {
+            break;
+        }
+        let head = record.take(22)?;
+        // Its version, flags, method and time come before.
+        let number =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        if head[4..6] != [0, 0] {
+            return Err("a file of the package is compressed".to_owned());
+        }
+        let lengths = record.take(4)?;
+        let name = record.take(u16::from_le_bytes([lengths[0], lengths[1]]).into())?;
+        record.take(u16::from_le_bytes([lengths[2], lengths[3]]).into())?;
+        let name = String::from_utf8_lossy(name);
+        let content = record.take(number(18).into())?;
+        let start = bytes.len() - record.0.len() - content.len();
+        if !start.is_multiple_of(64) {
+            return Err(format!("{name} begins at {start}"));
+        }
+        if crc32fast::hash(content) != number(10) {
+            return Err(format!("{name} has another checksum"));
+        }
+        first.get_or_insert(start..start + content.len());
+        place = (start + content.len()) as u64;
+    }
+    if Cursor::at(bytes, place)?.take(4)? != b"PK\x01\x02" {
+        return Err("a package without a list of its files".to_owned());
+    }
+    first.ok_or_else(|| "a package without a file".to_owned())
 }
 
 /// The content of a file with these tables.

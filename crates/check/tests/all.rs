@@ -12,7 +12,8 @@ use meshmap_testing::{data, test_files};
 fn conversions(target: Target, file: &MeshFile) -> Vec<Convert> {
     let usual = || Convert::new(target);
     let is_gltf = matches!(target, Target::Glb | Target::Gltf);
-    let has_units = is_gltf || target == Target::Usdc;
+    let is_usd = matches!(target, Target::Usdc | Target::Usdz);
+    let has_units = is_gltf || is_usd;
     let has_materials = !matches!(target, Target::Ply | Target::Stl);
     let mut all = vec![
         usual(),
@@ -36,7 +37,7 @@ fn conversions(target: Target, file: &MeshFile) -> Vec<Convert> {
         all.push(Convert {
             zero_non_finite: true,
             keep_materials: true,
-            keep_degenerate: target == Target::Usdc,
+            keep_degenerate: is_usd,
             quantized: is_gltf,
             nest: true,
             morph_normals: is_gltf,

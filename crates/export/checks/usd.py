@@ -1,6 +1,6 @@
 """Reads USD files with usd-core, and compares them with what the library says.
 
-    usd.py FOLDER    every NAME.usdc of the folder: all validators are silent, and the points and triangles are the bits
+    usd.py FOLDER    every NAME.usdc and NAME.usdz of the folder: all validators are silent, and the points and triangles are the bits
                      of NAME.geometry, which the example `geometry` wrote: of each sample of a snapshot of a CGeo file,
                      and of each mesh of others. Triangles with two equal corners are left out, and a file of nothing but
                      these has its vertices as points. Files with time samples are referred to by stages of other rates
@@ -131,7 +131,7 @@ def check_references(path):
 
 
 def main():
-    paths = sorted(pathlib.Path(sys.argv[1]).glob("*.usdc"))
+    paths = sorted(pathlib.Path(sys.argv[1]).glob("*.usd[cz]"))
     validators = UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
     wrong = compared = sampled = 0
     for path in paths:

@@ -98,13 +98,13 @@ impl Convert {
             Target::Ply => ply::write(&plan, place, &mut outcome)?,
             Target::Stl => stl::write(&plan, place, &mut outcome)?,
             Target::Pc2 => pc2::write(&plan, place, &mut outcome)?,
-            Target::Usdc => usd::write(&plan, place, &mut outcome)?,
+            Target::Usdc | Target::Usdz => usd::write(&plan, place, &mut outcome)?,
         }
         if scene.runs_against_normals()? && !scene.are_points() && !self.flip {
             let triangles = outcome.triangles;
             outcome.report.change(Change::TrianglesTurned, triangles);
         }
-        if self.target == Target::Usdc {
+        if self.target.is_usd() {
             let degenerate = outcome.degenerate;
             outcome
                 .report
@@ -169,6 +169,6 @@ fn decide(kind: FactKind, plan: &Plan<'_>) -> Decision {
         Target::Ply => ply::decide(kind, plan),
         Target::Stl => stl::decide(kind, plan),
         Target::Pc2 => pc2::decide(kind, plan),
-        Target::Usdc => usd::decide(kind, plan),
+        Target::Usdc | Target::Usdz => usd::decide(kind, plan),
     }
 }

@@ -16,6 +16,7 @@ use meshmap_outputs::{Output, Place, Written, open_regular};
 use meshmap_scene::{Material, Scene, Shape};
 
 use crate::files::folder_of_textures;
+use crate::names::identifier;
 use crate::outcome::Outcome;
 use crate::settings::{Job, Target};
 
@@ -29,7 +30,8 @@ pub(crate) struct Texture {
     pub(crate) png: Option<Arc<Vec<u8>>>,
     /// The use of its alpha channel.
     pub(crate) alpha: Alpha,
-    /// The path relative to the folder of the output, with slashes; `None` if the image is put into the output.
+    /// The path relative to the folder of the output, or to a stage in its package, with slashes; `None` if the image is put into a glTF
+    /// file.
     pub(crate) reference: Option<String>,
 }
 
@@ -54,6 +56,16 @@ pub(crate) struct Images {
     textures: HashMap<String, Texture>,
     /// Images that are copied before the output appears.
     copies: Vec<Copied>,
+    /// Images that are put into a package.
+    pub(crate) packed: Vec<Packed>,
+}
+
+/// An image in a package.
+pub(crate) struct Packed {
+    pub(crate) image: PathBuf,
+    pub(crate) png: Option<Arc<Vec<u8>>>,
+    /// The path in the package.
+    pub(crate) name: String,
 }
 
 /// An image, and the place of its copy.
@@ -89,6 +101,7 @@ impl Images {
             copies: HashMap::new(),
             taken: HashSet::new(),
             copied: Vec::new(),
+            packed: Vec::new(),
         };
         let mut textures = HashMap::new();
         let bytes: usize = names.keys().map(|name| name.len()).sum();
@@ -101,12 +114,14 @@ impl Images {
                 Err(problem) => report_missing(name, problem, &mut outcome.report),
             }
         }
-        if !outcome.textures.is_empty() && !job.embed_textures && !job.copy_textures {
+        let refers = !job.embed_textures && !job.copy_textures && job.target != Target::Usdz;
+        if !outcome.textures.is_empty() && refers {
             outcome.textures.refer_from(&output.folder_path());
         }
         Ok(Self {
             textures,
             copies: files.copied,
+            packed: files.packed,
         })
     }
 
@@ -191,6 +206,7 @@ fn is_held_by(kind: Kind, target: Target) -> bool {
         // As the extension MSFT_texture_dds is required, many programs would refuse the whole file.
         Target::Glb | Target::Gltf => matches!(kind, Kind::Png | Kind::Jpeg | Kind::Webp),
         Target::Usdc => matches!(kind, Kind::Png | Kind::Jpeg | Kind::Tga | Kind::Bmp),
+        Target::Usdz => matches!(kind, Kind::Png | Kind::Jpeg),
         _ => true,
     }
 }
@@ -215,6 +231,7 @@ struct Files<'a> {
     copies: HashMap<PathBuf, String>,
     taken: HashSet<String>,
     copied: Vec<Copied>,
+    packed: Vec<Packed>,
 }
 
 impl Files<'_> {
@@ -260,7 +277,8 @@ impl Files<'_> {
         // A glTF file has an image that it cannot refer to.
         let is_gltf = matches!(job.target, Target::Glb | Target::Gltf);
         let is_embedded = job.embed_textures || is_gltf && !is_held && !job.copy_textures;
-        let is_written = is_embedded || job.copy_textures;
+        let is_packed = job.target == Target::Usdz;
+        let is_written = is_embedded || is_packed || job.copy_textures;
         if !is_held && !is_written {
             return Err(ImageProblem::NotRead);
         }
@@ -287,9 +305,10 @@ impl Files<'_> {
         };
         let mut reference = None;
         if !is_embedded {
-            let path = match job.copy_textures {
-                true => self.copy(&found.path, png.as_ref()),
-                false => self.reference(&found.path),
+            let path = match (is_packed, job.copy_textures) {
+                (true, _) => self.pack(found, png.as_ref()),
+                (_, true) => self.copy(&found.path, png.as_ref()),
+                _ => self.reference(&found.path),
             };
             let path = path.filter(|path| !path.contains(char::is_control));
             reference = Some(path.ok_or(ImageProblem::NotText)?);
@@ -314,8 +333,8 @@ impl Files<'_> {
 
     /// The use of the alpha channel of an image, if the target has a place for it.
     fn alpha(&self, found: &Found) -> Result<Alpha, ImageProblem> {
-        let has_alpha_mode = matches!(self.job.target, Target::Glb | Target::Gltf | Target::Usdc);
-        if !has_alpha_mode {
+        let is_gltf = matches!(self.job.target, Target::Glb | Target::Gltf);
+        if !is_gltf && !self.job.target.is_usd() {
             return Ok(Alpha::Opaque);
         }
         let (library, budget) = (&self.job.library, &self.job.budget);
@@ -340,6 +359,34 @@ impl Files<'_> {
             .chain(below.iter().map(|part| part.as_os_str().to_str()))
             .collect();
         Some(parts?.join("/"))
+    }
+
+    /// Has an image put into the package; returns its path in there.
+    fn pack(&mut self, found: &Found, png: Option<&Arc<Vec<u8>>>) -> Option<String> {
+        if let Some(known) = self.copies.get(&found.path) {
+            return Some(known.clone());
+        }
+        let stem = found.path.file_stem().and_then(|stem| stem.to_str());
+        // Readers of packages know an image by its ending, and some only names in ASCII.
+        let ending = match found.kind {
+            Kind::Jpeg if png.is_none() => "jpg",
+            _ => "png",
+        };
+        let stem = identifier(stem.unwrap_or_default());
+        let mut name = format!("textures/{stem}.{ending}");
+        for number in 1.. {
+            if self.taken.insert(name.to_lowercase()) {
+                break;
+            }
+            name = format!("textures/{stem}_{number}.{ending}");
+        }
+        self.packed.push(Packed {
+            image: found.path.clone(),
+            png: png.cloned(),
+            name: name.clone(),
+        });
+        self.copies.insert(found.path.clone(), name.clone());
+        Some(name)
     }
 
     /// Has an image copied to the folder `OUTPUT.textures`, which belongs to this output; returns the path of the copy from there.

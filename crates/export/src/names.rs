@@ -38,7 +38,7 @@ impl Names {
 }
 
 /// Letters, digits and underscores in place of others, and no digit first.
-fn identifier(name: &str) -> String {
+pub(crate) fn identifier(name: &str) -> String {
     let starts_with_digit = name.starts_with(|first: char| first.is_ascii_digit());
     let allowed = name
         .chars()

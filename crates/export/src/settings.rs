@@ -23,13 +23,19 @@ use crate::snapshots::Snapshots;
 pub(crate) const ROUGHNESS: f32 = 0.8;
 
 /// The targets that have rates of frames, and a root with the axes and the unit of the file. In the others, numbers of vertices change.
-pub(crate) const WITH_ROOT: &[Target] = &[Target::Glb, Target::Gltf, Target::Usdc];
+pub(crate) const WITH_ROOT: &[Target] = &[Target::Glb, Target::Gltf, Target::Usdc, Target::Usdz];
 
 /// The targets whose numbers are in axes and a unit of the target.
 const WITHOUT_ROOT: &[Target] = &[Target::Obj, Target::Ply, Target::Stl, Target::Pc2];
 
 /// The targets that have all snapshots. The others have the first one.
-const WITH_TIME: &[Target] = &[Target::Glb, Target::Gltf, Target::Pc2, Target::Usdc];
+const WITH_TIME: &[Target] = &[
+    Target::Glb,
+    Target::Gltf,
+    Target::Pc2,
+    Target::Usdc,
+    Target::Usdz,
+];
 
 /// A format that is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -50,6 +56,8 @@ pub enum Target {
     Pc2,
     /// USD, as a crate file: geometry, materials, skeletons with their animations, and snapshots as time samples.
     Usdc,
+    /// USD in a package with its images, for phones: as [`Usdc`](Self::Usdc), with Y up.
+    Usdz,
 }
 
 /// A row of the table of targets.
@@ -63,7 +71,7 @@ struct About {
 
 impl Target {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Glb,
         Self::Gltf,
         Self::Obj,
@@ -71,6 +79,7 @@ impl Target {
         Self::Stl,
         Self::Pc2,
         Self::Usdc,
+        Self::Usdz,
     ];
 
     /// The table of the targets.
@@ -83,6 +92,7 @@ impl Target {
             Self::Stl => ("stl", 3, &[]),
             Self::Pc2 => ("pc2", 3, &["obj", "mtl"]),
             Self::Usdc => ("usdc", 6, &[]),
+            Self::Usdz => ("usdz", 1, &[]),
         };
         About {
             name,
@@ -118,7 +128,7 @@ impl Target {
     /// The conventions of written files, as [`MeshView::turned`](meshmap::MeshView::turned) accepts them: what is `None` is
     /// as in the file that was read.
     ///
-    /// glTF files have Y up by the rotation of their root node, and the numbers of their vertices keep the axes of the file. USD
+    /// glTF and USDZ files have Y up by the rotation of their root, and the numbers of their vertices keep the axes of the file. Other USD
     /// files state which axis points up. In the others, numbers change, unless [`raw`](Convert::raw) keeps them. Units are not listed here: glTF,
     /// OBJ, PLY and PC2 are in metres, STL in millimetres, and USD states its unit.
     #[must_use]
@@ -131,12 +141,18 @@ impl Target {
             Self::Ply => z_up.with_v_origin(VOrigin::Bottom),
             Self::Stl => z_up,
             Self::Usdc => own_axes.with_v_origin(VOrigin::Bottom),
+            Self::Usdz => Conventions::Y_UP_CCW.with_v_origin(VOrigin::Bottom),
         }
     }
 
     /// Returns `true` if files of the target refer to images.
     pub(crate) fn has_textures(self) -> bool {
         WITH_TEXTURES.contains(&self)
+    }
+
+    /// Returns `true` for a stage of USD, in a package or not.
+    pub(crate) fn is_usd(self) -> bool {
+        USD.contains(&self)
     }
 
     /// The target of files with this name, by its extension in any case.
@@ -152,9 +168,19 @@ impl Target {
 texts!(Target, Target::ALL.map(|target| (target.name(), target)));
 
 const ALL: &[Target] = &Target::ALL;
-const USD: &[Target] = &[Target::Usdc];
+const USD: &[Target] = &[Target::Usdc, Target::Usdz];
 const GLTF: &[Target] = &[Target::Glb, Target::Gltf];
+/// The targets that refer to images, or have them.
 const WITH_TEXTURES: &[Target] = &[
+    Target::Glb,
+    Target::Gltf,
+    Target::Obj,
+    Target::Ply,
+    Target::Usdc,
+    Target::Usdz,
+];
+/// The targets that may refer to copies of images.
+const WITH_COPIES: &[Target] = &[
     Target::Glb,
     Target::Gltf,
     Target::Obj,
@@ -167,6 +193,7 @@ pub(crate) const WITH_MATERIALS: &[Target] = &[
     Target::Obj,
     Target::Pc2,
     Target::Usdc,
+    Target::Usdz,
 ];
 
 options! {
@@ -292,6 +319,8 @@ options! {
             /// several times.
             #[arg(long, value_name = "DIR")]
             textures: Vec<PathBuf> => &[FactKind::Materials],
+        }
+        for WITH_COPIES {
             /// Copy the images into the folder OUTPUT.textures. Otherwise the output refers to the originals.
             #[arg(long)]
             copy_textures: bool => &[FactKind::Materials],
@@ -375,8 +404,7 @@ impl Job<'_> {
 
     /// `true` if triangles with two equal corners are left out.
     pub(crate) fn drops_degenerate(&self) -> bool {
-        let is_usd = self.target == Target::Usdc;
-        self.drop_degenerate || is_usd && !self.keep_degenerate
+        self.drop_degenerate || self.target.is_usd() && !self.keep_degenerate
     }
 }
 
@@ -432,7 +460,8 @@ impl Convert {
                         .to_owned(),
             });
         }
-        if !self.copy_textures && (self.textures.is_empty() || self.embed_textures) {
+        let has_images = self.embed_textures || self.target == Target::Usdz;
+        if !self.copy_textures && (self.textures.is_empty() || has_images) {
             return Ok(());
         }
         Err(Error::NeedsFolder {
@@ -461,12 +490,12 @@ impl Convert {
 
     /// Returns `true` if the samples of snapshots are written.
     pub(crate) fn takes_samples(&self) -> bool {
-        self.target == Target::Usdc && self.meshes.is_empty() && !self.is_still()
+        self.target.is_usd() && self.meshes.is_empty() && !self.is_still()
     }
 
     /// Returns `true` if `anim` names the animation that a skeleton is bound to, and the others are written as well.
     fn binds_anim(&self) -> bool {
-        self.target == Target::Usdc && !self.is_still()
+        self.target.is_usd() && !self.is_still()
     }
 
     /// Returns `true` if an animation of this name is written.

@@ -422,7 +422,7 @@ fn targets_without_joints_report_the_skeleton_and_the_animations() {
         let report = write(&skinned, target);
         assert!(report.lacks(FactKind::SkinJoints), "{target}: {report:?}");
     }
-    for target in [Target::Glb, Target::Gltf, Target::Usdc] {
+    for target in [Target::Glb, Target::Gltf, Target::Usdc, Target::Usdz] {
         for file in [&animated, &skinned] {
             let report = write(file, target);
             for kind in [FactKind::Joints, FactKind::SkinJoints, FactKind::Clips] {
@@ -911,7 +911,7 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
         let path = folder.path().join("out").with_extension(target.name());
         let (is_gltf, has_unit) = (
             matches!(target, Target::Glb | Target::Gltf),
-            target == Target::Usdc,
+            matches!(target, Target::Usdc | Target::Usdz),
         );
         let new = || Convert::new(target);
         for (convert, is_used) in [
@@ -1005,7 +1005,7 @@ fn settings_that_a_target_has_no_use_for_are_errors() {
     .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "stl: the option `fps` has no effect; it is for glb, gltf and usdc"
+        "stl: the option `fps` has no effect; it is for glb, gltf, usdc and usdz"
     );
     let outcome = Convert::new(Target::Stl)
         .write_file(&file, folder.path().join("out.stl"))
@@ -1039,7 +1039,7 @@ fn the_unit_of_a_file_reaches_each_target() {
             Target::Obj | Target::Pc2 => text("obj").contains("\n# unit: 1000 mm\n"),
             Target::Ply => text("ply").contains("\ncomment unit: 1000 mm\n"),
             Target::Stl => text("stl").starts_with("meshmap, unit: 1 mm  "),
-            Target::Glb | Target::Gltf | Target::Usdc => {
+            Target::Glb | Target::Gltf | Target::Usdc | Target::Usdz => {
                 let checked = check_file(&Convert::new(target), &file, &path).unwrap();
                 assert!(
                     checked

@@ -570,6 +570,7 @@ fn a_frame_is_written_as_the_library_moves_it() {
         Target::Ply,
         Target::Stl,
         Target::Usdc,
+        Target::Usdz,
     ] {
         let path = folder.path().join("frame").with_extension(target.name());
         let still = Convert {
@@ -818,6 +819,7 @@ fn a_time_of_a_proxy_is_the_nearest_snapshot() {
         Target::Stl,
         Target::Pc2,
         Target::Usdc,
+        Target::Usdz,
     ] {
         let [by_time, by_number] =
             ["time", "number"].map(|name| folder.path().join(name).with_extension(target.name()));

@@ -26,7 +26,7 @@ where
 fn values_are_read_as_they_are_displayed_and_errors_name_them() {
     assert_eq!(
         error_of(Target::ALL),
-        "expected glb, gltf, obj, ply, stl, pc2 or usdc"
+        "expected glb, gltf, obj, ply, stl, pc2, usdc or usdz"
     );
     assert_eq!(
         error_of([Samples::One, Samples::Four, Samples::Nine]),

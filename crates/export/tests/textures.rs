@@ -15,12 +15,13 @@ use meshmap_testing::fixtures::{iqm, openctm};
 use meshmap_testing::open;
 use serde_json::Value;
 
-const WITH_TEXTURES: [Target; 5] = [
+const WITH_TEXTURES: [Target; 6] = [
     Target::Glb,
     Target::Gltf,
     Target::Obj,
     Target::Ply,
     Target::Usdc,
+    Target::Usdz,
 ];
 
 fn open(bytes: Vec<u8>) -> MeshFile {
@@ -146,7 +147,11 @@ fn images_are_copied_beside_the_output_or_put_into_it() {
     let root = root.path();
     let file = sheet(r"C:\art\crate.png");
     let textures = vec![root.join("nowhere"), root.join("models/art")];
-    for target in WITH_TEXTURES {
+    // A package has no copies next to it.
+    for target in WITH_TEXTURES
+        .into_iter()
+        .filter(|target| *target != Target::Usdz)
+    {
         let convert = Convert {
             copy_textures: true,
             textures: textures.clone(),
@@ -348,6 +353,37 @@ fn copies_that_cannot_be_written_are_named_and_leave_nothing() {
 }
 
 #[test]
+fn packages_have_their_images() {
+    let root = folder();
+    let root = root.path();
+    for (name, changed) in [("art/crate.png", 0), ("other/crate.tga", 1)] {
+        let outcome = write(&sheet(name), Convert::new(Target::Usdz), root);
+        assert_eq!(outcome.textures.found().count(), 1, "{name}");
+        assert_eq!(
+            outcome.report.count_of(Change::ImagesAsPng),
+            changed,
+            "{name}"
+        );
+        // The stage refers to it, and the archive has it in two lists.
+        let text = read(root, "sheet.usdz");
+        assert_eq!(text.matches("textures/crate.png").count(), 3, "{name}");
+        assert!(text.contains("\u{fffd}PNG"), "{name}");
+        assert_eq!(fs::read_dir(root.join("out")).unwrap().count(), 1);
+    }
+    let copies = Convert {
+        copy_textures: true,
+        ..Convert::new(Target::Usdz)
+    };
+    assert!(copies.check_settings().is_err());
+    // Where it goes does not matter to a package.
+    let searches = Convert {
+        textures: vec![root.to_owned()],
+        ..Convert::new(Target::Usdz)
+    };
+    searches.check_stream().unwrap();
+}
+
+#[test]
 fn meshes_without_usable_coordinates_have_no_texture() {
     let root = folder();
     let root = root.path();
@@ -453,7 +489,11 @@ fn images_that_few_programs_read_are_copied_as_png() {
     let root = root.path();
     fs::write(root.join("models/paper.tga"), tga()).unwrap();
     let file = sheet("paper.tga");
-    for target in WITH_TEXTURES {
+    // A package has no copies next to it.
+    for target in WITH_TEXTURES
+        .into_iter()
+        .filter(|target| *target != Target::Usdz)
+    {
         let convert = Convert {
             copy_textures: true,
             ..Convert::new(target)

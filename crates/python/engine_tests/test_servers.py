@@ -175,7 +175,7 @@ def test_ray_shows_the_files_of_tasks_without_secrets(server: Server) -> None:
 
 
 def test_what_is_written_has_the_name_in_the_path_of_an_address(server: Server, tmp_path: Path) -> None:
-    for name in ("a.glb", "a.gltf", "a.obj", "a.ply", "a.usdc", "a.stl"):
+    for name in ("a.glb", "a.gltf", "a.obj", "a.ply", "a.usdc", "a.usdz", "a.stl"):
         meshmap.convert(server.address("mesh-a.tmf"), tmp_path / name)
     written = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert not [name for name, data in written.items() if re.search(b"[A-Z]+SECRET", data)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use meshmap::Axis;
+use meshmap_export::Target;
 
 use crate::gltf::{Gltf, index};
 use crate::rules::Rules;
@@ -60,8 +61,9 @@ fn without_sign_of_zero(number: f32) -> f32 {
 pub(crate) fn check_usd(rules: &Rules<'_>, stage: &Stage<'_>, tally: &mut Tally) {
     let metres = stage.numbers.get("metersPerUnit").copied();
     check("the unit", &metres, &Some(rules.metres()), tally);
-    // Stages have Y up, or Z.
-    let (axis, name) = if rules.up() == Axis::Z {
+    // Stages have Y up, or Z; in a package always Y.
+    let may_have_z = rules.convert.target == Target::Usdc;
+    let (axis, name) = if may_have_z && rules.up() == Axis::Z {
         (Axis::Z, "Z")
     } else {
         (Axis::Y, "Y")

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use meshmap::{Charge, Role, Scratch};
-use meshmap_export::Result;
+use meshmap_export::{Result, Target};
 use meshmap_scene::{Buffer, Parts, Shape};
 
 use super::materials::{Bound, Looks};
@@ -24,7 +24,14 @@ pub(crate) fn check(rules: &Rules<'_>, path: &Path, tally: &mut Tally) -> Result
     let Some(bytes) = tally.read(bytes) else {
         return Ok(());
     };
-    let Some(stage) = stage(&bytes, &mut charge, tally)? else {
+    let mut range = Some(0..bytes.len());
+    if rules.convert.target == Target::Usdz {
+        range = tally.read(usdc::range_in_package(&bytes));
+    }
+    let Some(bytes) = range.and_then(|range| bytes.get(range)) else {
+        return Ok(());
+    };
+    let Some(stage) = stage(bytes, &mut charge, tally)? else {
         return Ok(());
     };
     root::check_usd(rules, &stage, tally);

@@ -19,6 +19,7 @@ mod keys;
 mod levels;
 mod materials;
 mod meshes;
+mod package;
 mod prim;
 mod root;
 mod samples;
@@ -36,6 +37,7 @@ use meshmap_scene::FactKind;
 use self::crate_file::CrateFile;
 use self::levels::{Variants, shapes_by_variant};
 use self::materials::{MATERIALS, Materials};
+use self::package::Package;
 use self::prim::Prim;
 use self::root::Root;
 use self::skeleton::{Rig, SKELETON};
@@ -45,15 +47,37 @@ use crate::material_ids::MaterialIds;
 use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::settings::Target;
 
 pub(crate) fn write(plan: &Plan<'_>, place: &Place, outcome: &mut Outcome) -> Result<()> {
     let job = plan.job;
     let mut output = job.budget.output(place)?;
-    let mut file = CrateFile::begin(&mut output, &job.budget)?;
+    if job.target == Target::Usdz {
+        let mut package = Package::begin(&mut output);
+        let name = Names::default().add(&job.name, "stage");
+        package.add(&format!("{name}.usdc"), |file| {
+            write_stage(plan, file, outcome)
+        })?;
+        for image in &plan.images.packed {
+            package.add_image(image)?;
+        }
+        package.finish()?;
+    } else {
+        write_stage(plan, &mut output, outcome)?;
+    }
+    plan.images.finish(vec![output], job, outcome)
+}
+
+/// Writes a crate file.
+fn write_stage<W: Write + Seek>(
+    plan: &Plan<'_>,
+    output: &mut W,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let mut file = CrateFile::begin(output, &plan.job.budget)?;
     let stage = stage(plan, &mut file, outcome)?;
     let tables = Tables::of(&stage, &mut file)?;
-    file.finish(tables.sections())?;
-    plan.images.finish(vec![output], job, outcome)
+    file.finish(tables.sections())
 }
 
 /// The prim that has all others, with the fields of the stage.

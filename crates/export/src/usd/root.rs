@@ -8,6 +8,7 @@ use crate::assume;
 use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::settings::Target;
 
 /// The prim that contains all others, and the fields of the stage.
 pub(super) struct Root {
@@ -23,10 +24,14 @@ impl Root {
         let up = up_of(plan.scene, &mut outcome.report);
         let mut prim = Prim::new("Xform", name.clone()).displayed(&shown);
         // The last of them comes first.
-        let rotations: Vec<Rotation> = turn(plan.job.turn, up)
-            .into_iter()
-            .chain(upright(up))
-            .collect();
+        let of_stage = match (plan.job.target, up) {
+            // Phones show only files with Y up.
+            (Target::Usdz, _) => Axis::Y,
+            (_, Axis::Z) => Axis::Z,
+            _ => Axis::Y,
+        };
+        let turned = turn(plan.job.turn, of_stage).into_iter();
+        let rotations: Vec<Rotation> = turned.chain(upright(up, of_stage)).collect();
         for (name, degrees) in &rotations {
             let rotation = Property::attribute(*name, "float");
             prim = prim.with(rotation.field("default", Value::Float(*degrees)));
@@ -37,7 +42,7 @@ impl Root {
             prim = prim.with(Property::uniform("xformOpOrder", "token[]", order));
         }
         prim.fields.push(("kind", Value::Token("component".into())));
-        let axis = if up == Axis::Z { "Z" } else { "Y" };
+        let axis = if of_stage == Axis::Z { "Z" } else { "Y" };
         let metres = assume::metres(plan.scene, outcome);
         let fields = vec![
             ("defaultPrim", Value::Token(name.into())),
@@ -109,9 +114,10 @@ impl Root {
 /// The name of an operation, and degrees.
 type Rotation = (&'static str, f32);
 
-/// The rotation that makes an axis the one of the stage. Stages have Y up, or Z.
-fn upright(up: Axis) -> Option<Rotation> {
+/// The rotation that takes the axis that points up to the one of the stage. Stages have Y up, or Z.
+fn upright(up: Axis, of_stage: Axis) -> Option<Rotation> {
     match up {
+        Axis::Z if of_stage != up => Some(("xformOp:rotateX", -90.0)),
         Axis::X => Some(("xformOp:rotateZ", 90.0)),
         Axis::NegX => Some(("xformOp:rotateZ", -90.0)),
         Axis::NegY => Some(("xformOp:rotateX", 180.0)),

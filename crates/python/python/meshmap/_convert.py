@@ -43,7 +43,7 @@ def convert(
     zero_non_finite: bool = False,
     max_output_bytes: int | None = None,
 ) -> dict[str, Any]:
-    """Converts a mesh file to `glb`, `gltf`, `usdc`, `obj`, `ply`, `stl` or `pc2`: the extension of `output`, or `to`. The output appears
+    """Converts a mesh file to `glb`, `gltf`, `usdc`, `usdz`, `obj`, `ply`, `stl` or `pc2`: the extension of `output`, or `to`. The output appears
     when it is complete.
 
     Args:

@@ -18,7 +18,7 @@ _Axis: TypeAlias = Literal["x", "y", "z", "-x", "-y", "-z"]
 _Lod: TypeAlias = Literal["finest", "all", "high", "medium", "low", "lowest"]
 _Part: TypeAlias = Literal["positions", "normals", "texcoords", "triangles"]
 _Role: TypeAlias = Literal["geometry", "lod", "physics", "snapshot"]
-_Target: TypeAlias = Literal["glb", "gltf", "usdc", "obj", "ply", "stl", "pc2"]
+_Target: TypeAlias = Literal["glb", "gltf", "usdc", "usdz", "obj", "ply", "stl", "pc2"]
 _Format: TypeAlias = Literal["cgeo", "iqm", "openctm", "slmesh", "tmf"]
 _T = TypeVar("_T")
 

@@ -548,7 +548,14 @@ impl Snapshot {
     ///
     /// Returns the errors of [`sections`](Self::sections).
     pub fn samples(&self, scratch: &mut Scratch) -> Result<usize> {
-        let source = self.stored.load()?;
+        // Headers of a local file are read by themselves; the others are read with all between them.
+        let file = &self.stored.file;
+        let are_apart = file.source().is_file() && file.dialect.size != SizeMeaning::Inflated;
+        let source = if are_apart {
+            file.source()
+        } else {
+            self.stored.load()?
+        };
         let mut sections = self.stored.walk(source, &mut scratch.decoders)?;
         let mut count: usize = 0;
         while let Some(section) = sections.next().map_err(|error| error.of(self.address()))? {

@@ -129,7 +129,7 @@ def triangles_that_change_are_built_again() -> None:
             if refusal:
                 continue
             mesh = first_mesh({each.name: each for each in objects}).data
-            step = file.timing.step if file.timing and file.timing.step > 0 else 1 / 24
+            step = next((shape.step for shape in meshmap.scene(file).shapes), None) or 1 / 24
             fps = bpy.context.scene.render.fps
             for number, one in enumerate(decoded):
                 at = mesh.meshmap_playback.first_frame + number * step * fps

@@ -44,7 +44,9 @@ def start(proxy: Path, **options) -> bpy.types.Object:
 
 def frame_of(file, number: int) -> float:
     """The frame of the scene that shows a snapshot."""
-    step = file.timing.step if file.timing and file.timing.step > 0 else 1 / 24
+    import meshmap
+
+    step = next((shape.step for shape in meshmap.scene(file).shapes), None) or 1 / 24
     return 1 + number * step * 25
 
 

@@ -14,6 +14,12 @@ AHEAD = 3
 MIB = 1 << 20
 
 
+def step_of(scene: meshmap.Scene) -> float:
+    """The seconds from one snapshot to the next."""
+    shapes = list(scene.shapes)
+    return (shapes[0].step if shapes else None) or 1 / USUAL_RATE
+
+
 class Clip:
     """An open file. Positions are float32, and not to be changed."""
 
@@ -25,8 +31,7 @@ class Clip:
         self.scene = meshmap.scene(file)
         self.cache = cache
         self.count = len(file.snapshots)
-        timing = file.timing
-        self.step = timing.step if timing is not None and timing.step > 0 else 1 / USUAL_RATE
+        self.step = step_of(self.scene)
         self.shapes: dict[int, int] = {}
 
     def snapshot(self, index: int) -> Floats:

@@ -109,10 +109,11 @@ impl PyShape {
         })
     }
 
-    /// The seconds from one snapshot of the file to the next, if it stores them.
+    /// The seconds from one snapshot of the file to the next, if it stores them: 1/30 for 33,333 microseconds, and likewise for every usual rate
+    /// whose step is rounded to the stored one. `CGeoFile.timing` has the stored one.
     #[getter]
     fn step(&self, py: Python<'_>) -> PyResult<Option<f64>> {
-        self.look(py, |_, shape| Ok(shape.stored_step()))
+        self.look(py, |_, shape| Ok(shape.stored_step().map(|_| shape.step())))
     }
 
     /// The number of keys: the number of snapshots, and 1 for a shape that stands still.

@@ -11,6 +11,7 @@ The rules are written from the specifications, and share no code with `crates/sc
 | drawn are the finest level of detail and, at rest, the first snapshot; no mesh for physics | viewer |
 | colours are sRGB, if all numbers are from 0 to 1; else they are no colours | exporters |
 | integers of IQM are normalized, except for joints | SDK |
+| snapshots follow each other in whole microseconds, which are rounded steps of usual rates: 33,333 are 30 a second | film, television |
 | a pose is translation x rotation x scale, relative to the parent *pose*; joints at rest hang on parent *joints* | iqm.txt |
 | weights have the sum 1, the largest four count; a vertex without weights rests | SDK, engines |
 | a joint that does not exist moves nothing; in a Second Life mesh it is the last joint | engines, viewer |
@@ -334,7 +335,7 @@ class CGeo(Zero):
         self.metres = unit_of(properties) or 1.0
         self.count = self.stored.count("snapshots", ".positions")
         step = number(properties.get("time per animation snapshot [microseconds]", "")) or 0.0
-        self.step = step / 1e6 if step > 0 else 1 / USUAL_RATE
+        self.step = 1 / rate_of(step) if step > 0 else 1 / USUAL_RATE
         shown = sorted({0, self.count // 2, self.count - 1} & set(range(self.count)))
         self.moments = [REST] + [Moment("snapshot", 0, frame, frame * self.step) for frame in shown if self.count > 1]
         if self.count > 1:
@@ -364,6 +365,16 @@ class CGeo(Zero):
     def have_same_triangles(self, moment: Moment) -> bool:
         first, second = (self.part_at(int(find(moment.frame))) for find in (math.floor, math.ceil))
         return np.array_equal(first.corners, second.corners)
+
+
+def rate_of(microseconds: float) -> float:
+    """The snapshots per second: a whole number, or one of television, whose step is rounded to the stored one; else the exact one."""
+    exact = 1e6 / microseconds
+    for television in (1.0, 1.001):
+        rate = round(exact * television) / television
+        if 1 <= round(rate) <= 240 and abs(1e6 / rate - microseconds) < 1:
+            return rate
+    return exact
 
 
 def number(text: str) -> float | None:

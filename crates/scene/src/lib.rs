@@ -107,6 +107,7 @@ pub use remark::Remark;
 pub use scene::{Joints, Scene};
 pub use shape::{Shape, ShapeCounts};
 pub use skeleton::{Joint, Rest, Skeleton};
+pub use snapshots::rate_of_snapshots;
 pub use stream::{Buffer, Corners, Parts, Stream};
 pub use tint::Tints;
 pub use unit::Unit;

@@ -218,14 +218,25 @@ impl Snapshots {
 
     /// The seconds from one snapshot of the file to the next, if it stores them.
     pub(crate) fn stored_step(&self) -> Option<f64> {
-        let step = self.proxy.timing()?.step();
-        (step > 0.0).then_some(step)
+        stored_step(&self.proxy)
     }
 
-    /// The number of snapshots a second, if the file stores it: see [`Shape::rate`](crate::Shape::rate).
+    /// The number of snapshots a second, if the file stores it.
     pub(crate) fn rate(&self) -> Option<f64> {
-        Some(rate_of_microseconds(self.stored_step()? * 1e6))
+        rate_of_snapshots(&self.proxy)
     }
+}
+
+fn stored_step(proxy: &Proxy) -> Option<f64> {
+    let step = proxy.timing()?.step();
+    (step > 0.0).then_some(step)
+}
+
+/// The number of snapshots a second of a CGeo file, if it stores the time between them: the rate of its [`Shape`](crate::Shape::rate), for programs
+/// that play snapshots without a scene.
+#[must_use]
+pub fn rate_of_snapshots(proxy: &Proxy) -> Option<f64> {
+    Some(rate_of_microseconds(stored_step(proxy)? * 1e6))
 }
 
 /// The number of snapshots a second that are this many microseconds apart. Files have whole numbers of microseconds: of the usual rates, the

@@ -1487,7 +1487,9 @@ class Shape:
         """The numbers of the snapshots of the shape, ascending; None for a shape that stands still."""
     @property
     def step(self) -> float | None:
-        """The seconds from one snapshot of the file to the next, if it stores them."""
+        """The seconds from one snapshot of the file to the next, if it stores them: 1/30 for 33,333 microseconds, and likewise for every usual rate
+        whose step is rounded to the stored one. `CGeoFile.timing` has the stored one.
+        """
     def __len__(self) -> int: ...
     def __bool__(self) -> bool: ...
     def view(self, key: int = 0) -> Mesh:

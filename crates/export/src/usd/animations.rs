@@ -19,6 +19,7 @@ use crate::names::Names;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::rig;
+use crate::settings::Job;
 
 /// Animations, and the fields of the stage with the times of the first of them.
 pub(super) struct Animations {
@@ -50,47 +51,17 @@ pub(super) fn write<W: Write + Seek>(
         prims: Vec::new(),
         times: Vec::new(),
     };
-    let mut rate = None;
+    let mut bound_rate = None;
     for clip in clips {
         let _scope = job.budget.scope();
-        let name = clip.name();
-        let poses = match rig::local_keys(&clip, job, TARGET) {
-            Err(Error::NotHeld { .. }) => {
-                let report = &mut outcome.report;
-                report.leave_out(FactKind::Clips, Why::Sheared, name);
-                continue;
-            }
-            poses => poses?,
-        };
-        let mut numbers = poses.iter().flat_map(|pose| pose.to_array());
-        if numbers.any(|number| !number.is_finite()) {
-            let report = &mut outcome.report;
-            report.leave_out(FactKind::Clips, Why::NotFinite, name);
+        let Some(poses) = usable_keys(&clip, job, outcome)? else {
             continue;
-        }
-        // A time code is a frame of the animation that is bound.
-        let own_rate = rig::rate(&clip, job, outcome);
-        let codes_a_frame = *rate.get_or_insert(own_rate) / own_rate;
-        let codes: Vec<f64> = clip
-            .key_frames()
-            .map(|frame| frame * codes_a_frame)
-            .collect();
-        if !codes.is_sorted_by(|a, b| a < b) || codes.iter().any(|code| !code.is_finite()) {
-            return Err(not_held(format!(
-                "{own_rate} frames a second, whose times do not ascend"
-            )));
-        }
-        file.charge_prim(name.len())?;
-        let mut prim = Prim::new("SkelAnimation", names.add(&name, "animation"))
-            .displayed(&name)
-            .with(Property::uniform(
-                "joints",
-                "token[]",
-                Value::Tokens(Rc::clone(paths)),
-            ));
-        let mut clock = Clock::new(codes);
+        };
+        let name = clip.name();
+        let rate = rig::rate(&clip, job, outcome);
+        let mut clock = clock_of(&clip, rate, *bound_rate.get_or_insert(rate))?;
         if all.prims.is_empty() {
-            all.times = times_of_stage(clock.last(), own_rate);
+            all.times = times_of_stage(clock.last(), rate);
         } else {
             let change = Change::ClipsNotBound;
             outcome.report.change_at(change, 1, || name.to_string());
@@ -105,11 +76,48 @@ pub(super) fn write<W: Write + Seek>(
         job.budget
             .charge_for::<(&Trs, Trs)>(paths.len(), "joints of a frame")?;
         let moved = Moved::write(&poses, order, file, outcome)?;
+        file.charge_prim(name.len())?;
+        let joints = Value::Tokens(Rc::clone(paths));
+        let mut prim = Prim::new("SkelAnimation", names.add(&name, "animation"))
+            .displayed(&name)
+            .with(Property::uniform("joints", "token[]", joints));
         prim.properties.extend(moved.properties(&mut clock, file)?);
         outcome.animations += 1;
         all.prims.push(prim);
     }
     Ok(all)
+}
+
+/// The keys of an animation; `None` if it cannot be written, which is reported.
+fn usable_keys(clip: &Clip, job: &Job<'_>, outcome: &mut Outcome) -> Result<Option<Vec<Trs>>> {
+    let mut why = Why::Sheared;
+    match rig::local_keys(clip, job, TARGET) {
+        Err(Error::NotHeld { .. }) => {}
+        Err(error) => return Err(error),
+        Ok(poses) => {
+            let mut numbers = poses.iter().flat_map(|pose| pose.to_array());
+            if numbers.all(f32::is_finite) {
+                return Ok(Some(poses));
+            }
+            why = Why::NotFinite;
+        }
+    }
+    let report = &mut outcome.report;
+    report.leave_out(FactKind::Clips, why, clip.name());
+    Ok(None)
+}
+
+/// The time codes of the keys of an animation: a code is a frame of the animation that is bound.
+fn clock_of(clip: &Clip, rate: f64, bound_rate: f64) -> Result<Clock> {
+    let codes_a_frame = bound_rate / rate;
+    let codes = clip.key_frames().map(|frame| frame * codes_a_frame);
+    let codes: Vec<f64> = codes.collect();
+    if codes.is_sorted_by(|a, b| a < b) && codes.iter().all(|code| code.is_finite()) {
+        return Ok(Clock::new(codes));
+    }
+    Err(not_held(format!(
+        "{rate} frames a second, whose times do not ascend"
+    )))
 }
 
 /// Puts the animation of this name before the others.

@@ -375,7 +375,7 @@ fn packages_have_their_images() {
         ..Convert::new(Target::Usdz)
     };
     assert!(copies.check_settings().is_err());
-    // Where it goes does not matter to a package.
+    // A package may go anywhere.
     let searches = Convert {
         textures: vec![root.to_owned()],
         ..Convert::new(Target::Usdz)

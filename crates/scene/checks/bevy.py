@@ -9,10 +9,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import meshmap
 import numpy as np
 
 from compare import Bounds
 from drawn import REST, Absent, Array, Corners, Moment, joined, unit
+from zero import USUAL_RATE
 
 HERE = Path(__file__).parent
 PROGRAM = HERE.parents[1] / "bevy/target/debug/examples/dump"
@@ -65,7 +67,7 @@ class BevyDoor:
 
     def at(self, moment: Moment) -> Corners:
         if moment.kind in ("snapshot", "between"):
-            shown = Shown(self.path, self.folder, ["--snapshot", repr(moment.seconds)])
+            shown = Shown(self.path, self.folder, ["--snapshot", repr(moment.frame * stored_step(self.path))])
             if not shown.info["streamed"]:
                 raise Absent("no frame")
             return corners(shown, shown.info["streamed"][0], np.zeros((0, 4, 4)))
@@ -80,6 +82,13 @@ class BevyDoor:
             seconds = str(np.float32(moment.seconds))
             return scene(Shown(self.path, self.folder, ["--clip", f"{moment.clip}@{seconds}"]), moment)
         return scene(self.shown, moment)
+
+
+def stored_step(path: Path) -> float:
+    """The seconds between two snapshots. Streams are played by the stored times, which are whole microseconds."""
+    with meshmap.open(path) as file:
+        timing = file.timing
+    return timing.step if timing is not None and timing.step > 0 else 1 / USUAL_RATE
 
 
 def scene(shown: Shown, moment: Moment) -> Corners:

@@ -266,9 +266,8 @@ fn clip(stream: &StreamedProxy, files: &Assets<MeshmapFile>) -> Option<Clip> {
         )
     };
     // Some files store a time of 0 from one snapshot to the next.
-    let rate = meshmap_scene::rate_of_snapshots(&proxy);
-    let stored = proxy.timing().zip(rate);
-    let timing = stored.map_or_else(usual, |(timing, rate)| timing.with_rate(rate));
+    let stored = proxy.timing().filter(|timing| timing.step() > 0.0);
+    let timing = stored.unwrap_or_else(usual);
     Some(Clip {
         proxy,
         timing,

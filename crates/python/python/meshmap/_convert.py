@@ -57,14 +57,14 @@ def convert(
         snapshots: First snapshot of a CGeo file, and the one after the last; by default all.
         every: Takes each n-th of them.
         frame, seconds: One moment of an animation: a frame of an IQM file, or the frame or snapshot nearest to a time.
-        anim: The name of the IQM animation.
+        anim: The name of the IQM animation. USD has the others as well, and programs play this one.
         lod: The level of detail of a Second Life asset: `finest`, `all`, `high`, `medium`, `low` or `lowest`.
         fps: Snapshots or frames per second, instead of the rate of the file. For glTF and USD; a `ValueError` for other formats.
         unit_millimeters: Millimetres per unit of the file, instead of the unit that it stores.
         raw: Keeps the numbers of the file in OBJ, PLY, STL and PC2. Otherwise Y points up in OBJ and PC2, Z in PLY and STL, and a file
             that knows its unit is in metres, in STL in millimetres.
         quantized: Writes the integers of a Second Life asset as they are (KHR_mesh_quantization).
-        nest: Writes the joints of a Second Life asset as children of their parents.
+        nest: In glTF and USD, writes the joints of a Second Life asset as children of their parents.
         dense: Writes all values of morph targets, for programs that cannot read sparse ones.
         morph_normals: Also writes the normals of snapshots.
         drop_degenerate: Leaves out triangles with two equal corners; `changed` has their number. USD always lacks them, unless

@@ -32,7 +32,12 @@ class Rounded(Iqm):
             poses[:, 7:] = halves(poses[:, 7:])
             return in_model_space(matrices(poses), parents)
         places = super().places(frame)
-        local = np.stack([np.linalg.inv(places[parent]) @ places[joint] if parent >= 0 else places[joint] for joint, parent in enumerate(parents)])
+        local = np.stack(
+            [
+                np.linalg.inv(places[parent]) @ places[joint] if parent >= 0 else places[joint]
+                for joint, parent in enumerate(parents)
+            ]
+        )
         scales = np.linalg.norm(local[:, :3, :3], axis=1)
         local[:, :3, :3] *= (halves(scales) / scales)[:, None, :]
         return in_model_space(local, parents)
@@ -72,7 +77,12 @@ def written_corners(stage: Usd.Stage, code: float) -> list[tuple[Array, Array | 
         mesh = UsdGeom.Mesh(prim)
         chosen = np.array(mesh.GetFaceVertexIndicesAttr().Get(code), int).reshape(-1, 3)
         normals = mesh.GetNormalsAttr().Get(code)
-        shown.append((np.array(mesh.GetPointsAttr().Get(code), float)[chosen], None if normals is None else np.array(normals, float)[chosen]))
+        shown.append(
+            (
+                np.array(mesh.GetPointsAttr().Get(code), float)[chosen],
+                None if normals is None else np.array(normals, float)[chosen],
+            )
+        )
     return shown
 
 

@@ -170,17 +170,22 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
         )
     }
 
+    /// The numbers of elements, one after another.
+    fn flat<const N: usize>(
+        &mut self,
+        kind: Kind,
+        elements: impl ExactSizeIterator<Item = [[u8; 4]; N]>,
+    ) -> Result<Rep> {
+        let count = elements.len().saturating_mul(N);
+        self.array(kind, count, elements)
+    }
+
     /// The numbers of elements, one float after another.
     pub(super) fn flat_floats<const N: usize>(
         &mut self,
         elements: impl ExactSizeIterator<Item = [f32; N]>,
     ) -> Result<Rep> {
-        let count = elements.len().saturating_mul(N);
-        self.array(
-            Kind::Float,
-            count,
-            elements.map(|element| element.map(f32::to_le_bytes)),
-        )
+        self.flat(Kind::Float, elements.map(|it| it.map(f32::to_le_bytes)))
     }
 
     /// The numbers of elements, one integer after another.
@@ -188,12 +193,7 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
         &mut self,
         elements: impl ExactSizeIterator<Item = [i32; N]>,
     ) -> Result<Rep> {
-        let count = elements.len().saturating_mul(N);
-        self.array(
-            Kind::Int,
-            count,
-            elements.map(|element| element.map(i32::to_le_bytes)),
-        )
+        self.flat(Kind::Int, elements.map(|it| it.map(i32::to_le_bytes)))
     }
 
     /// The corners of triangles, one integer after another.
@@ -201,12 +201,7 @@ impl<'a, W: Write + Seek> CrateFile<'a, W> {
         &mut self,
         triangles: impl ExactSizeIterator<Item = [u32; 3]>,
     ) -> Result<Rep> {
-        let count = triangles.len() * 3;
-        self.array(
-            Kind::Int,
-            count,
-            triangles.map(|triangle| triangle.map(u32::to_le_bytes)),
-        )
+        self.flat(Kind::Int, triangles.map(|it| it.map(u32::to_le_bytes)))
     }
 
     /// Times, which several attributes can have.

@@ -6,7 +6,7 @@ use std::io::{Seek, Write};
 use std::rc::Rc;
 
 use meshmap::iqm::Trs;
-use meshmap_job::{Change, Error, Result, Why};
+use meshmap_job::{Budget, Change, Error, Result, Why};
 use meshmap_scene::{Clip, FactKind};
 
 use super::crate_file::CrateFile;
@@ -39,13 +39,7 @@ pub(super) fn write<W: Write + Seek>(
     let job = plan.job;
     let mut clips = rig::clips(plan, paths.len(), outcome)?;
     put_bound_first(&mut clips, job.anim.as_deref());
-    // All at once, before any is written: a few numbers can make many.
-    let frames: u64 = clips.iter().map(|clip| clip.key_count() as u64).sum();
-    // Three arrays of each frame, with their counts, their places in the file and in memory, and a time.
-    const OF_FRAME: u64 = 80;
-    let of_frame = (size_of::<Trs>().saturating_mul(paths.len()) as u64).saturating_add(OF_FRAME);
-    job.budget
-        .read(frames.saturating_mul(of_frame), "poses of all animations")?;
+    charge_frames(&clips, paths.len(), &job.budget)?;
     let mut names = Names::default();
     let mut all = Animations {
         prims: Vec::new(),
@@ -118,6 +112,19 @@ fn clock_of(clip: &Clip, rate: f64, bound_rate: f64) -> Result<Clock> {
     Err(not_held(format!(
         "{rate} frames a second, whose times do not ascend"
     )))
+}
+
+/// Charges the frames of all animations, before any is written: a few numbers can make many.
+fn charge_frames(clips: &[Clip], joints: usize, budget: &Budget) -> Result<()> {
+    /// Three arrays of each frame, with their counts, their places in the file and in memory, and a time.
+    const OF_FRAME: u64 = 80;
+    let mut frames: u64 = 0;
+    for clip in clips {
+        frames = frames.saturating_add(clip.key_count() as u64);
+    }
+    let of_joints = size_of::<Trs>().saturating_mul(joints) as u64;
+    let of_frame = of_joints.saturating_add(OF_FRAME);
+    budget.read(frames.saturating_mul(of_frame), "poses of all animations")
 }
 
 /// Puts the animation of this name before the others.

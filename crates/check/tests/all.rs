@@ -33,6 +33,11 @@ fn conversions(target: Target, file: &MeshFile) -> Vec<Convert> {
             ..usual()
         },
     ];
+    if target == Target::Usdz {
+        // The stage in the package is the one of `usdc`, which has the other options.
+        all.truncate(2);
+        return all;
+    }
     if has_units {
         all.push(Convert {
             zero_non_finite: true,

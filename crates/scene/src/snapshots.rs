@@ -1,7 +1,7 @@
 //! CGeo: one object through time.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use meshmap::cgeo::{Parts, Proxy, Snapshot};
 use meshmap::{Meter, Scratch};
@@ -33,6 +33,8 @@ pub(crate) struct Snapshots {
     name: Arc<str>,
     /// Ascending in time; never none.
     keys: Vec<Key>,
+    /// The snapshot whose samples were read last, by its number: all of them share what has been read to find one.
+    recent: Arc<Mutex<Option<(usize, Snapshot)>>>,
 }
 
 /// A snapshot, or one of its samples.
@@ -75,6 +77,7 @@ impl Snapshots {
             proxy: proxy.clone(),
             name: Arc::clone(name),
             keys: numbers.iter().copied().map(Key::of_snapshot).collect(),
+            recent: Arc::default(),
         })
     }
 
@@ -122,11 +125,18 @@ impl Snapshots {
     pub(crate) fn at(&self, key: usize) -> Result<Snapshot> {
         let count = self.keys.len();
         let found = self.keys.get(key).ok_or(Error::NoKey { key, count })?;
-        let snapshot = self.proxy.snapshot(found.number)?;
-        Ok(match found.sample {
-            0 => snapshot,
-            sample => snapshot.sample(sample as usize),
-        })
+        if found.samples == 1 {
+            return Ok(self.proxy.snapshot(found.number)?);
+        }
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = match &*recent {
+            Some((number, snapshot)) if *number == found.number => snapshot,
+            _ => {
+                let snapshot = self.proxy.snapshot(found.number)?;
+                &recent.insert((found.number, snapshot)).1
+            }
+        };
+        Ok(snapshot.sample(found.sample as usize))
     }
 
     /// The first snapshot of the file, of which others may store the differences.

@@ -40,7 +40,7 @@ export { MeshmapError };
  * @property {Finding[]} findings
  * @property {number} meshCount The number of meshes; for Second Life meshes, the number of `levels`.
  * @property {Level[]} levels The blocks of a Second Life mesh that hold faces, the finest first; else empty.
- * @property {{ count: number, start: number | null, step: number | null } | null} snapshots The snapshots of a CGeo file; times in seconds, the step by the rate that programs play (1/30 for 33,333 microseconds).
+ * @property {{ count: number, start: number | null, step: number | null } | null} snapshots The snapshots of a CGeo file; times in seconds.
  * @property {{ name: string, frameCount: number, framerate: number, isLoop: boolean }[]} anims The animations of an IQM file, as stored.
  * @property {number} jointCount The number of joints of an IQM file.
  * @property {string | null} name The object name of a CGeo file.

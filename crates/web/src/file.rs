@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use meshmap::{MeshEntry, MeshFile, Role, iqm, slmesh};
-use meshmap_scene::rate_of_snapshots;
 
 use crate::describe;
 use crate::failure::Failure;
@@ -41,7 +40,7 @@ pub(crate) fn info(file: &MeshFile) -> String {
             let snapshots = Object::new()
                 .with("count", &proxy.snapshot_count())
                 .float("start", timing.map(|timing| timing.start()))
-                .float("step", rate_of_snapshots(proxy).map(|rate| 1.0 / rate));
+                .float("step", timing.map(|timing| timing.step()));
             let name = proxy.object_name();
             let name = name.as_ref().map(|name| name.to_string_lossy());
             object

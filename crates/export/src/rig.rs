@@ -12,7 +12,8 @@ use crate::settings::Job;
 /// The name of the joint that vertices without weights follow.
 pub(crate) const REST: &str = "meshmap_rest";
 
-/// The skeleton; `None` if there is none that can be used, which is reported.
+/// The skeleton, whose joints are siblings unless animations move them or the options nest them; `None` if there is none that can be used,
+/// which is reported.
 pub(crate) fn skeleton(plan: &Plan<'_>, outcome: &mut Outcome) -> Result<Option<Skeleton>> {
     /// A joint with its name, its matrices, and its place in tables of targets.
     const OF_JOINT: u64 = 640;
@@ -29,7 +30,11 @@ pub(crate) fn skeleton(plan: &Plan<'_>, outcome: &mut Outcome) -> Result<Option<
     let joints = skeleton.joints.len() as u64;
     let bytes = joints.saturating_mul(OF_JOINT).saturating_add(names as u64);
     plan.job.budget.keep(bytes, "joints")?;
-    Ok(Some(skeleton))
+    if plan.job.nest || skeleton.stands_alone {
+        Ok(Some(skeleton))
+    } else {
+        Ok(Some(skeleton.flattened()))
+    }
 }
 
 /// The joints that the vertices of a shape follow, and their shares; `None` if they follow none, or if there are more joints than 16 bits

@@ -81,7 +81,7 @@ impl Shape {
         }
     }
 
-    /// The name that all levels of detail of the object have, such as `face_0`; the [name](Self::name) of a shape that is no level of detail.
+    /// The name that all levels of detail of the object have, such as `face_0`; the [name](Self::name) of any other shape.
     #[must_use]
     pub fn object_name(&self) -> &str {
         // Faces have the names of their materials.

@@ -26,10 +26,7 @@ pub(super) fn write(plan: &Plan<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> 
         times.push(timeline::times(shape, plan.job, outcome)?);
     }
     let joints = match rig::skeleton(plan, outcome)? {
-        Some(skeleton) if plan.job.nest || skeleton.stands_alone => {
-            Some(Joints::add(skeleton, gltf)?)
-        }
-        Some(skeleton) => Some(Joints::add(skeleton.flattened(), gltf)?),
+        Some(skeleton) => Some(Joints::add(skeleton, gltf)?),
         None => None,
     };
     let mut tree = Tree::default();

@@ -124,7 +124,7 @@ impl Name {
 /// An array with an index for each corner.
 #[derive(Default)]
 struct Indexed {
-    /// Of texture coordinates, the third number is 0.
+    /// The third number of texture coordinates is 0 here.
     values: Track<3>,
     indices: Samples,
     /// The number of third coordinates that are not 0, in the last array.

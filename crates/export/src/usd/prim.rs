@@ -68,7 +68,7 @@ pub(super) enum Value {
     PrependedNames(Vec<Token>),
     /// Names in an order.
     Names(Vec<Token>),
-    /// Of a set of variants, the one that is chosen.
+    /// The variant that is chosen, after the name of its set.
     Selection(Token, String),
     /// That a prim is defined.
     Defined,

@@ -36,13 +36,8 @@ pub(super) struct Rig {
 impl Rig {
     /// The joints of a scene; `None` if there are none, or if they cannot be used, which is reported.
     pub(super) fn of(plan: &Plan<'_>, root: &str, outcome: &mut Outcome) -> Result<Option<Self>> {
-        let Some(stored) = rig::skeleton(plan, outcome)? else {
+        let Some(skeleton) = rig::skeleton(plan, outcome)? else {
             return Ok(None);
-        };
-        let skeleton = if plan.job.nest || stored.stands_alone {
-            stored
-        } else {
-            stored.flattened()
         };
         Ok(Some(Self {
             order: parents_first(&skeleton.joints),
@@ -192,7 +187,7 @@ fn parents_first(joints: &[Joint]) -> Vec<usize> {
 /// The matrix whose inverse takes a vertex in the bind pose into a joint.
 ///
 /// It is the place of the joint. A place that is flat has no inverse: programs of the format leave out what a joint without a size has along its
-/// axes. The inverse of a matrix that nearly does so moves vertices by less than a float of their size tells.
+/// axes. The inverse of a matrix that nearly does so differs from the stored one by 1e-8 of its size.
 fn bind_transform(place: &[f64; 16], inverse: &[f64; 16]) -> [f64; 16] {
     const NEARLY_NOTHING: f64 = 1e-8;
     if !is_flat(place) {

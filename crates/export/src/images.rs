@@ -361,6 +361,19 @@ impl Files<'_> {
         Some(parts?.join("/"))
     }
 
+    /// The name of a file that no other image of the output has.
+    fn free_name(&mut self, stem: &str, ending: &str) -> String {
+        let mut name = format!("{stem}.{ending}");
+        // Some systems do not distinguish upper and lower case.
+        for number in 1.. {
+            if self.taken.insert(name.to_lowercase()) {
+                break;
+            }
+            name = format!("{stem}_{number}.{ending}");
+        }
+        name
+    }
+
     /// Has an image put into the package; returns its path in there.
     fn pack(&mut self, found: &Found, png: Option<&Arc<Vec<u8>>>) -> Option<String> {
         if let Some(known) = self.copies.get(&found.path) {
@@ -373,13 +386,7 @@ impl Files<'_> {
             _ => "png",
         };
         let stem = identifier(stem.unwrap_or_default());
-        let mut name = format!("textures/{stem}.{ending}");
-        for number in 1.. {
-            if self.taken.insert(name.to_lowercase()) {
-                break;
-            }
-            name = format!("textures/{stem}_{number}.{ending}");
-        }
+        let name = format!("textures/{}", self.free_name(&stem, ending));
         self.packed.push(Packed {
             image: found.path.clone(),
             png: png.cloned(),
@@ -401,14 +408,7 @@ impl Files<'_> {
         if png.is_some() {
             ending = "png";
         }
-        let mut copy = format!("{stem}.{ending}");
-        // Some systems do not distinguish upper and lower case.
-        for number in 1.. {
-            if self.taken.insert(copy.to_lowercase()) {
-                break;
-            }
-            copy = format!("{stem}_{number}.{ending}");
-        }
+        let copy = self.free_name(stem, ending);
         let place = self.output.beside(Path::new(folder).join(&copy)).ok()?;
         self.copied.push(Copied {
             image: image.to_owned(),

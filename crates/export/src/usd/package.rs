@@ -59,11 +59,11 @@ impl<'a, W: Write + Seek> Package<'a, W> {
     }
 
     /// Adds a file, whose content is written by this function.
-    pub(super) fn add<T>(
+    pub(super) fn add(
         &mut self,
         name: &str,
-        write: impl FnOnce(&mut Content<'_, W>) -> Result<T>,
-    ) -> Result<T> {
+        write: impl FnOnce(&mut Content<'_, W>) -> Result<()>,
+    ) -> Result<()> {
         let mut entry = Entry {
             name: name.to_owned(),
             start: self.place()?,
@@ -74,7 +74,7 @@ impl<'a, W: Write + Seek> Package<'a, W> {
         self.out.write_all(&record)?;
         let begin = self.position + record.len() as u64;
         let mut content = Content::begin(self.out, begin);
-        let written = write(&mut content)?;
+        write(&mut content)?;
         let size = content.size;
         entry.crc = content.crc();
         self.position = begin + size;
@@ -84,7 +84,7 @@ impl<'a, W: Write + Seek> Package<'a, W> {
         self.out.write_all(&entry.record(entry.start.into()))?;
         self.out.seek(SeekFrom::Start(self.position))?;
         self.entries.push(entry);
-        Ok(written)
+        Ok(())
     }
 
     /// Adds an image.
@@ -103,7 +103,7 @@ impl<'a, W: Write + Seek> Package<'a, W> {
     }
 
     /// Writes the list of the files.
-    pub(super) fn finish(mut self) -> Result<()> {
+    pub(super) fn finish(self) -> Result<()> {
         let start = self.place()?;
         let mut list = Vec::new();
         for entry in &self.entries {
@@ -117,7 +117,6 @@ impl<'a, W: Write + Seek> Package<'a, W> {
         list.extend([count, count].map(u16::to_le_bytes).as_flattened());
         list.extend([size, start].map(u32::to_le_bytes).as_flattened());
         list.extend([0; 2]);
-        self.position += list.len() as u64;
         self.out.write_all(&list)?;
         Ok(())
     }

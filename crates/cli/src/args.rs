@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use meshmap::{Format, Rule};
 
 use crate::commands::catalog::{self, CatalogArgs};
@@ -18,9 +18,9 @@ use crate::commands::render::{self, RenderArgs};
 use crate::commands::verify::{self, VerifyArgs};
 use crate::commands::{Outcome, digest, print_stderr, view};
 use crate::inputs::{Choice, FileList, Memory};
-use crate::interrupt;
 use crate::screen::{Color, Screen};
 use crate::text;
+use crate::{help, interrupt};
 
 /// The schemas of the objects that `--json` prints.
 const SCHEMA: &str = include_str!("../schema/info-1.json");
@@ -44,9 +44,9 @@ const EXAMPLES: &str = "Examples:
   meshmap render proxy.cgeo -o proxy.png    a picture; without -o, on the terminal
   curl -s URL | meshmap info -              standard input";
 
-/// Inspects, verifies and compares 3D mesh files: CGeo (Corona proxies), IQM, OpenCTM, Second Life mesh assets and TMF.
+/// Show, check, draw and convert CGeo, IQM, OpenCTM, Second Life and TMF meshes.
 #[derive(Parser)]
-#[command(name = "meshmap", version, max_term_width = 100, after_help = concat_help(EXAMPLES))]
+#[command(name = "meshmap", version, max_term_width = 100, after_long_help = concat_help(EXAMPLES))]
 struct Cli {
     /// When to use colours.
     #[arg(long, global = true, value_enum, default_value = "auto")]
@@ -61,8 +61,8 @@ fn concat_help(examples: &str) -> String {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Show the contents of files: parts, counts, sizes and problems.
-    #[command(after_help = concat_help("Examples:\n  meshmap info proxy.cgeo\n  meshmap info --json . -g '*.iqm' | \
+    /// Show what files are: sizes, counts, parts and problems.
+    #[command(after_long_help = concat_help("Examples:\n  meshmap info proxy.cgeo\n  meshmap info --json . -g '*.iqm' | \
         jq -r 'select(.error) | .path'\n  meshmap info --report broken.cgeo > report.txt"))]
     Info {
         #[command(flatten)]
@@ -72,8 +72,8 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Decode and check everything, and print a verdict: PASS, FAIL or STOPPED.
-    #[command(after_help = concat_help("Examples:\n  meshmap verify assets/ --fail-on forbidden\n  meshmap verify \
+    /// Decode and check everything: PASS, FAIL or STOPPED.
+    #[command(after_long_help = concat_help("Examples:\n  meshmap verify assets/ --fail-on forbidden\n  meshmap verify \
         assets/ --fail-on suspicious --allow slmesh.degenerate\n  meshmap verify --json assets/ | jq -c .findings[]\n  \
         find . -name '*.iqm' -print0 | meshmap verify -q -0 --files-from -") + "\n\n" + MARKS)]
     Verify {
@@ -85,7 +85,7 @@ enum Command {
         choice: Choice,
     },
     /// Print the values of one array, or list all arrays.
-    #[command(after_help = concat_help("Examples:\n  meshmap dump proxy.cgeo\n  meshmap dump proxy.cgeo \
+    #[command(after_long_help = concat_help("Examples:\n  meshmap dump proxy.cgeo\n  meshmap dump proxy.cgeo \
         snapshots[3].positions --head 10\n  meshmap dump body.slmesh high_lod.faces[0].positions --stats\n  meshmap dump \
         mesh.ctm bodies[0].positions --as npy -o positions.npy"))]
     Dump {
@@ -93,7 +93,7 @@ enum Command {
         args: DumpArgs,
     },
     /// Compare two files, or the files of two directories.
-    #[command(after_help = concat_help("Examples:\n  meshmap diff before.iqm after.iqm\n  meshmap diff mesh.raw.ctm \
+    #[command(after_long_help = concat_help("Examples:\n  meshmap diff before.iqm after.iqm\n  meshmap diff mesh.raw.ctm \
         mesh.mg2.ctm --tolerance 0.001\n  meshmap diff exported/ reference/\n  meshmap diff mesh.raw.ctm mesh.mg2.ctm \
         --picture distances.png"))]
     Diff {
@@ -102,11 +102,11 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Convert files to glTF, USD, OBJ, PLY, STL or PC2: one file, or whole directories.
+    /// Convert files to glTF, USD, OBJ, PLY, STL or PC2.
     ///
-    /// Parts that cannot be used are reported as in `verify`, and the rest is written; the exit status is then 1. Only the converted
-    /// parts are read: with --check, all are.
-    #[command(after_help = concat_help("Examples:\n  meshmap convert proxy.cgeo -o proxy.glb\n  meshmap convert \
+    /// One file, or whole directories. Parts that cannot be used are reported as in `verify`, and the rest is written; the exit status is then 1. Only the converted
+    /// parts are read.
+    #[command(after_long_help = concat_help("Examples:\n  meshmap convert proxy.cgeo -o proxy.glb\n  meshmap convert \
         proxy.cgeo --snapshot 0..99:10 -o proxy.glb\n  meshmap convert man.iqm --with walk.iqm run.iqm -o man.glb\n  \
         meshmap convert man.iqm --frame 12 -o man.obj\n  meshmap convert assets/ --to glb -o converted/"))]
     Convert {
@@ -117,8 +117,10 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Draw files as PNG (one picture, an animation or a contact sheet) or on the terminal.
-    #[command(after_help = concat_help("Examples:\n  meshmap render mesh.ctm                         on the terminal\n  \
+    /// Draw files as PNG or on the terminal.
+    ///
+    /// A PNG is one picture, an animation or a contact sheet.
+    #[command(after_long_help = concat_help("Examples:\n  meshmap render mesh.ctm                         on the terminal\n  \
         meshmap render proxy.cgeo --time 0.49 -o wave.png\n  meshmap render man.iqm --anim idle --animate -o idle.png\n  \
         meshmap render mesh.tmf --turntable 48 -o mesh.png\n  meshmap render assets/ -o pictures/             one for \
         each file\n  meshmap render assets/ --sheet -o sheet.png     one with a tile for each file\n  meshmap render \
@@ -131,11 +133,11 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Show files in the browser, through a server that only this machine can reach.
+    /// Show files in the browser, where animations play.
     ///
-    /// The page shows the contents of the files, plays snapshots and animations, and reads only the parts that it shows. The command ends
+    /// The files come from a server that only this machine can reach. The page shows the contents of the files, plays snapshots and animations, and reads only the parts that it shows. The command ends
     /// when the last tab is closed. Builds need the feature `view`.
-    #[command(after_help = concat_help("Examples:\n  meshmap view proxy.cgeo\n  meshmap view assets/ -g '*.iqm'\n  meshmap \
+    #[command(after_long_help = concat_help("Examples:\n  meshmap view proxy.cgeo\n  meshmap view assets/ -g '*.iqm'\n  meshmap \
         view --no-open assets/                 only print the address"))]
     View {
         /// Files, directories to search, or `-` for standard input.
@@ -149,8 +151,10 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Write a table with a row for each mesh of many files: the facts of its headers, or the reason why it cannot be read.
-    #[command(after_help = concat_help("Examples:\n  meshmap catalog assets/ -o assets.parquet\n  meshmap catalog assets/ \
+    /// Write a table with a row for each mesh of many files.
+    ///
+    /// A row has the facts of the headers, or the reason why the file cannot be read.
+    #[command(after_long_help = concat_help("Examples:\n  meshmap catalog assets/ -o assets.parquet\n  meshmap catalog assets/ \
         --full --hash -o assets.arrow\n  meshmap catalog assets/ -g '*.iqm' > models.csv"))]
     Catalog {
         #[command(flatten)]
@@ -160,7 +164,9 @@ enum Command {
         #[command(flatten)]
         choice: Choice,
     },
-    /// Print a SHA-256 of every decoded array as JSON, to compare readers. Fails for files that `verify` reports as broken.
+    /// Print a SHA-256 of every decoded array as JSON.
+    ///
+    /// To compare readers. Fails for files that `verify` reports as broken.
     Digest {
         /// The file, or `-` for standard input.
         path: PathBuf,
@@ -185,7 +191,7 @@ enum Command {
 /// The commands and their arguments, for checks that cover all of them.
 #[must_use]
 pub fn definition() -> clap::Command {
-    Cli::command()
+    help::grouped(Cli::command())
 }
 
 /// Runs the command line with these arguments, the first of which is the program's name.
@@ -199,10 +205,10 @@ pub fn run<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> Exit
 /// Like [`run`], but returns the status as a number, for programs that set the exit status themselves.
 pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> u8 {
     const FAILURE: u8 = 1;
-    let cli = match Cli::try_parse_from(args)
-        .map_err(with_tip)
-        .map_err(without_secrets)
-    {
+    let parsed = definition()
+        .try_get_matches_from(args)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed.map_err(with_tip).map_err(without_secrets) {
         Ok(cli) => cli,
         Err(error) => {
             // If the error stream is closed, the message is lost.
@@ -382,13 +388,13 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
         }
         Command::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "meshmap", &mut script);
+            clap_complete::generate(shell, &mut definition(), "meshmap", &mut script);
             out.write_all(&script)?;
             Ok(Outcome::Good)
         }
         Command::Man => {
             let mut page = Vec::new();
-            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+            clap_mangen::Man::new(definition()).render(&mut page)?;
             out.write_all(&page)?;
             Ok(Outcome::Good)
         }

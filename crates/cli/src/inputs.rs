@@ -20,8 +20,8 @@ use crate::text::size;
 /// The files below directories that are selected, and how files are read.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Choice {
-    /// In directories, select the files whose name matches, or whose path if the pattern has a slash. A leading `!` inverts
-    /// the pattern.
+    /// Select files in directories by name, such as '*.iqm'. A pattern with a slash is compared with the path, and a leading `!`
+    /// inverts it.
     #[arg(short = 'g', long = "glob", value_name = "PATTERN", value_parser = Glob::from_str)]
     pub(crate) globs: Vec<Glob>,
     /// Select files of this format: cgeo, iqm, openctm, slmesh or tmf. Others are counted.
@@ -35,7 +35,7 @@ pub(crate) struct Choice {
     /// Work on this many files at once [default: one per core].
     #[arg(short = 'j', long = "jobs", visible_alias = "threads", value_name = "N", value_parser = parse_from_one)]
     pub(crate) threads: Option<NonZero<usize>>,
-    /// Print only problems: no progress bar, nothing about files without problems, and no summary.
+    /// Print only problems. There is no progress bar, nothing about files without problems, and no summary.
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// Map files instead of reading them; they must not change meanwhile.

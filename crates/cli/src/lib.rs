@@ -13,6 +13,7 @@
 //     rows: a line for each of many files
 //     view: the page of `meshmap view`, and its server
 //     commands: one file for each command
+//     help: the options of commands in groups
 //     args: the command line
 
 mod args;
@@ -20,6 +21,7 @@ mod blocks;
 mod commands;
 mod cross_check;
 mod damage;
+mod help;
 mod inputs;
 mod interrupt;
 mod page;

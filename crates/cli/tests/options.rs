@@ -7,6 +7,7 @@ use meshmap_export::Convert;
 use meshmap_render::Render;
 use meshmap_testing::data;
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 use child::Run as _;
 
@@ -67,6 +68,57 @@ fn every_option_is_in_the_help() {
                 "{head} has no help"
             );
         }
+    }
+}
+
+/// The help of a command for a terminal of 80 columns.
+fn help_of(command: &str, option: &str) -> String {
+    let mut program = child::meshmap();
+    program.env("COLUMNS", "80");
+    if !command.is_empty() {
+        program.arg(command);
+    }
+    let help = program.arg(option).run();
+    child::text(&help.stdout).to_owned()
+}
+
+#[test]
+fn short_help_fits_a_screen_and_options_are_in_groups() {
+    let definition = meshmap_cli::command();
+    let mut names = vec![""];
+    names.extend(definition.get_subcommands().map(clap::Command::get_name));
+    for name in names {
+        let short = help_of(name, "-h");
+        let count = short.lines().count();
+        assert!(
+            count > 3 && count <= 24,
+            "{name} -h: {count} lines\n{short}"
+        );
+        for help in [short, help_of(name, "--help")] {
+            let longest = help.lines().max_by_key(|line| line.width()).unwrap();
+            assert!(longest.width() <= 80, "{name}: {longest}");
+        }
+    }
+    for command in definition.get_subcommands() {
+        let name = command.get_name();
+        if ["completions", "man"].contains(&name) {
+            continue;
+        }
+        for argument in command.get_arguments() {
+            let Some(long) = argument.get_long() else {
+                continue;
+            };
+            assert!(
+                argument.get_help_heading().is_some(),
+                "{name} --{long} is in no group of src/help.rs"
+            );
+        }
+        let usual = command
+            .get_arguments()
+            .filter(|argument| argument.get_long().is_some())
+            .filter(|argument| !argument.is_hide_short_help_set());
+        // The option --help, and at least one that the command is used with.
+        assert!(usual.count() > 1, "{name} -h shows no option");
     }
 }
 

@@ -197,11 +197,14 @@ fn pretty(text: String) -> String {
 )]
 fn help() {
     for command in [
-        "", "info ", "verify ", "dump ", "diff ", "render ", "view ", "digest ",
+        "", "info ", "verify ", "dump ", "diff ", "convert ", "render ", "view ", "catalog ",
+        "digest ",
     ] {
+        let usual = transcript_at("80", &format!("{command}-h"));
+        let all = transcript_at("80", &format!("{command}--help"));
         assert_snapshot!(
             format!("help {command}").trim().replace(' ', "_"),
-            transcript(&format!("{command}--help"))
+            usual + &all
         );
     }
 }

@@ -233,8 +233,8 @@ options! {
             /// Reverse the winding of all triangles. By default it is reversed if most normals point away from the fronts.
             #[arg(long)]
             flip: bool,
-            /// Snapshots of a CGeo file: one, such as 7, an inclusive range, such as 0..39, or every second one of it,
-            /// 0..39:2. Targets without animations use the first.
+            /// Snapshots of a CGeo file, such as 7, 0..39 or 0..39:2. A range has its last snapshot, and with `:2` every second one.
+            /// Targets without animations use the first.
             #[arg(long = "snapshot", value_name = "RANGE")]
             snapshots: Option<Snapshots> => SNAPSHOTS,
             /// One frame of an IQM animation, counted from 0: moved vertices, without joints.
@@ -255,7 +255,7 @@ options! {
             /// Use only every N-th snapshot.
             #[arg(long, value_name = "N")]
             every: Option<NonZero<usize>> => SNAPSHOTS,
-            /// Level of detail of a Second Life asset: finest, high, medium, low, lowest or all.
+            /// Second Life: the level of detail. It is finest, high, medium, low, lowest or all.
             #[arg(long, value_name = "LEVEL", default_value_t)]
             lod: Lods => LEVELS,
             /// Leave out triangles with two equal corners, which crash some programs, and report their number. USD always lacks
@@ -270,10 +270,11 @@ options! {
             max_output_bytes: Option<u64>,
         }
         for ALL {
-            /// The axis that points up in the file: x, y, z, -x, -y or -z [default: the axis of the format].
+            /// The axis that points up in the file, such as z or -y. It is x, y, z, -x, -y or -z [default: the axis of the format].
             #[arg(long, value_name = "AXIS")]
             up: Option<Axis>,
-            /// The unit of the file: mm, cm, m, in, ft, or a number of millimetres [default: the unit that it stores].
+            /// The unit of the file: mm, cm, m, in, ft or millimetres. A number is of millimetres [default: the unit that the file
+            /// stores].
             #[arg(long = "unit", value_name = "LENGTH", value_parser = parse::millimeters)]
             unit_millimeters: Option<f64>,
         }
@@ -315,8 +316,7 @@ options! {
             keep_materials: bool => &[FactKind::MaterialIds],
         }
         for WITH_TEXTURES {
-            /// Look for the images that the file names below this directory as well, such as the root of a game. Can be given
-            /// several times.
+            /// Also look for images anywhere below this directory. It may be the root of a game. Can be given several times.
             #[arg(long, value_name = "DIR")]
             textures: Vec<PathBuf> => &[FactKind::Materials],
         }

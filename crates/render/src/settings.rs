@@ -90,13 +90,14 @@ options! {
     /// # Ok::<(), meshmap_render::Error>(())
     /// ```
     Render {
-            /// Width and height in pixels [default: 1024x1024; tiles 256x256, or 128x128 if there are more than 400].
+            /// Width and height in pixels, such as 800x600. By default 1024x1024; tiles of sheets 256x256, or 128x128 if there are
+            /// more than 400.
             #[arg(long, value_name = "WxH", value_parser = parse_size)]
             size: Option<[u32; 2]>,
             /// Samples per pixel: 1, 4 or 9.
             #[arg(long, value_name = "N", default_value_t)]
             samples: Samples,
-            /// Look of the triangles: shaded, clay (one colour for all materials), wireframe or normals.
+            /// Look: shaded, clay, wireframe or normals. Clay has one colour for all materials, and a wireframe is drawn over it.
             #[arg(long, value_name = "MODE", default_value_t)]
             mode: Mode,
             /// Leave out ambient occlusion, which darkens folds and corners.
@@ -108,14 +109,13 @@ options! {
             /// The background: white, black, transparent, or a colour such as #f2f3f5 [default: #f2f3f5].
             #[arg(long, value_name = "COLOR", default_value_t, hide_default_value = true)]
             background: Background,
-            /// The side from which everything is seen: three-quarter, front, side (from the right) or top.
+            /// Three-quarter, front, side or top. It is where everything is seen from; `side` is the right side.
             #[arg(long, value_name = "SIDE", default_value_t)]
             view: Viewpoint,
             /// The width of points, in pixels [default: from 3 to 20 of 1024, by their number].
             #[arg(long, value_name = "PIXELS", value_parser = parse::above_zero)]
             points: Option<f64>,
-            /// Look for the images that the file names below this directory as well, such as the root of a game. Can be
-            /// given several times.
+            /// Also look for images anywhere below this directory. It may be the root of a game. Can be given several times.
             #[arg(long, value_name = "DIR")]
             textures: Vec<PathBuf> => &[FactKind::Materials],
             /// The axis that points up: x, y, z, -x, -y or -z [default: the axis of the format].
@@ -128,7 +128,7 @@ options! {
             /// given several times.
             #[arg(long = "mesh", value_name = "ADDRESS")]
             meshes: Vec<Address>,
-            /// Level of detail of a Second Life asset: finest, high, medium, low, lowest or all.
+            /// Second Life: the level of detail. It is finest, high, medium, low, lowest or all.
             #[arg(long, value_name = "LEVEL", default_value_t, conflicts_with = "meshes")]
             lod: Lods => LEVELS,
             /// The snapshot of a CGeo file, counted from 0.
@@ -149,7 +149,7 @@ options! {
             /// Write an APNG of all snapshots or frames.
             #[arg(long = "animate", group = "motion", conflicts_with = "moment")]
             animation: bool,
-            /// Write a contact sheet of all files or, for a single file, of its snapshots or frames.
+            /// Write a contact sheet of all files. For a single file, it is of its snapshots or frames.
             #[arg(long, group = "motion")]
             sheet: bool,
             /// Use only every N-th snapshot or frame [default: 1].

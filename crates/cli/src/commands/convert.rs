@@ -28,7 +28,7 @@ pub(crate) struct ConvertArgs {
     /// Files, directories to search, or `-` for standard input.
     #[arg(required_unless_present_any = ["files_from", "schema"])]
     paths: Vec<PathBuf>,
-    /// The file to write, in a folder that exists; for directories and several files the directory, which is created; `-` is
+    /// The file to write; for several files, the directory. The folder of a file has to exist, and a directory is created; `-` is
     /// standard output.
     #[arg(short, long, value_name = "PATH", required_unless_present = "schema", value_parser = inputs::output_parser())]
     output: Option<PathBuf>,
@@ -36,7 +36,7 @@ pub(crate) struct ConvertArgs {
     to: Option<Target>,
     #[command(flatten)]
     convert: Convert,
-    /// Add the animations of these IQM files, or of the files in these directories that have the same joints.
+    /// Add the animations of these IQM files. In directories, those of the files that have the same joints.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     with: Vec<PathBuf>,
     /// Print the outputs, and write nothing.
@@ -83,7 +83,7 @@ impl ConvertArgs {
 fn help_of_targets() -> String {
     let [others @ .., last] = Target::ALL.map(Target::name);
     format!(
-        "The format: {} or {last} [default: by the ending of the output]",
+        "Format: {} or {last}. By default the ending of the output decides",
         others.join(", ")
     )
 }

@@ -31,17 +31,17 @@ pub(crate) struct InfoArgs {
     /// Print the schema of the JSON objects.
     #[arg(long, exclusive = true)]
     pub(crate) schema: bool,
-    /// Decode and check everything: exact counts, and the problems that `verify` reports. By default little is read, and
-    /// NaN or values out of range may be missed: the last line reports this, and in JSON `checked` is false.
+    /// Decode and check everything. Counts are exact, and the problems are those that `verify` reports. By default little is
+    /// read, and NaN or values out of range may be missed: the last line reports this, and in JSON `checked` is false.
     #[arg(long)]
     full: bool,
-    /// List the time, size and kind of every snapshot of one CGeo file.
+    /// List every snapshot of one CGeo file. Rows have the time, the size and the kind.
     #[arg(long, conflicts_with_all = ["json", "report", "boxes"])]
     snapshots: bool,
     /// List the bounding box of every snapshot of one CGeo file.
     #[arg(long, conflicts_with_all = ["json", "report"])]
     boxes: bool,
-    /// Print the structure without geometry and names, for bug reports. Also works for files that cannot be opened.
+    /// Print a text for bug reports, without geometry. It has the structure and no names. Also works for files that cannot be opened.
     #[arg(long, conflicts_with_all = ["json", "full"])]
     report: bool,
     /// Add bytes of a file that cannot be opened to the report. They can contain names.

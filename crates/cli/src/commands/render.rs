@@ -32,8 +32,8 @@ pub(crate) struct RenderArgs {
     /// Files, directories to search, or `-` for standard input.
     #[arg(required_unless_present_any = ["files_from", "schema"])]
     paths: Vec<PathBuf>,
-    /// The PNG to write, in a folder that exists; for directories and several files the directory, which is created; `-` is standard
-    /// output [default: the terminal].
+    /// The PNG to write; for several files, the directory. The folder of a file has to exist, and a directory is created; `-` is
+    /// standard output [default: the terminal].
     #[arg(short, long, value_name = "PATH", value_parser = inputs::output_parser())]
     output: Option<PathBuf>,
     /// Write into an existing output instead of replacing it, whatever its extension. For file managers, which hold it open.

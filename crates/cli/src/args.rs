@@ -369,7 +369,7 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
         }
         Command::Catalog { args, list, choice } => {
             args.durable.begin();
-            catalog::run(&args, &with_list(choice, list), out)
+            catalog::run(&args, &with_list(choice, list), screen, out)
         }
         Command::View {
             paths,

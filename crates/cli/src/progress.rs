@@ -1,7 +1,13 @@
 //! Work on many files by several threads: results in order, and one progress bar on standard error.
 
+#[cfg(unix)]
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
+#[cfg(unix)]
+use std::os::fd::AsFd;
+#[cfg(unix)]
+use std::os::unix::fs::FileTypeExt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,14 +16,17 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::inputs::{Choice, Input};
 use crate::{interrupt, pool};
 
-/// A bar that shows files, bytes and the remaining time; nothing if standard error is not a terminal.
+/// A bar that shows files, bytes and the remaining time.
+///
+/// There is none if standard error is not a terminal, or if standard output is a pipe: what reads it, such as `head` or `less`, may write to
+/// the same terminal at any time, and pieces of the bar would stay between its lines.
 struct Progress {
     bar: ProgressBar,
 }
 
 impl Progress {
     fn of(sizes: impl ExactSizeIterator<Item = u64>, quiet: bool) -> Self {
-        if quiet || sizes.len() < 2 || !io::stderr().is_terminal() {
+        if quiet || sizes.len() < 2 || !io::stderr().is_terminal() || is_pipe(&io::stdout()) {
             return Self {
                 bar: ProgressBar::hidden(),
             };
@@ -55,6 +64,19 @@ impl Progress {
     fn finish(&self) {
         self.bar.finish_and_clear();
     }
+}
+
+#[cfg(unix)]
+fn is_pipe(output: &impl AsFd) -> bool {
+    let handle = output.as_fd().try_clone_to_owned().map(File::from);
+    let metadata = handle.and_then(|file| file.metadata());
+    metadata.is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+/// Other systems do not say what standard output is unless it is a terminal.
+#[cfg(not(unix))]
+fn is_pipe(output: &impl IsTerminal) -> bool {
+    !output.is_terminal()
 }
 
 /// The lines about a file.

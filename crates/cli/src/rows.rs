@@ -90,14 +90,18 @@ impl Layout {
             (words, 3),
         ];
         let shown = self.shown(&path);
-        let mut line = format!("  {}", text::pad(&shown, self.path, true));
-        // A whole path may take the place of the columns after it.
-        let extra = text::width(&shown).saturating_sub(self.path);
-        let width = if self.screen.is_terminal() {
-            self.screen.width + extra
-        } else {
-            usize::MAX
-        };
+        let padded = text::pad(&shown, self.path, true);
+        let mut line = format!("  {padded}");
+        let mut width = usize::MAX;
+        let mut first = String::new();
+        if self.screen.is_terminal() {
+            width = self.screen.width;
+            if text::width(&shown) > self.path {
+                // A whole path has a line of its own, above the cells.
+                first = format!("{}\n", line.trim_end());
+                line = " ".repeat(2 + self.path);
+            }
+        }
         for (cell, gap) in cells {
             // A cell that does not fit is left out, and so are the following cells.
             if text::width(&line) + gap + text::width(cell.trim_end()) > width {
@@ -106,7 +110,7 @@ impl Layout {
             line.push_str(&" ".repeat(gap));
             line.push_str(&cell);
         }
-        line.trim_end().to_owned()
+        first + line.trim_end()
     }
 
     /// A file that is damaged: all that is known of it, on as many lines as it takes.

@@ -5,10 +5,14 @@ use std::io::{self, Write as _};
 
 use console::Term;
 
+use crate::text::wrap;
+
 /// Wider lines are hard to read.
 const WIDEST: usize = 120;
 /// The width without a terminal.
 const USUAL: usize = 100;
+/// The lines that continue another one begin after as many columns.
+const INDENT: usize = 4;
 
 /// The screen that pages are laid out for.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +24,8 @@ pub(crate) struct Screen {
     pub(crate) color: bool,
     /// `true` if standard error has colours.
     pub(crate) colors_problems: bool,
+    /// `true` if standard error is a terminal.
+    pub(crate) shows_problems: bool,
 }
 
 /// When to use colours.
@@ -83,6 +89,7 @@ impl Screen {
             height,
             color,
             colors_problems,
+            shows_problems: Term::stderr().is_term(),
         }
     }
 
@@ -104,13 +111,29 @@ impl Screen {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
-    /// A text about a problem, for standard error.
+    /// A line of results as lines that fit the terminal. In files and pipes it stays one line, for programs that read lines.
+    pub(crate) fn fit(self, line: &str) -> Vec<String> {
+        if self.is_terminal() {
+            wrap(line, self.width, INDENT)
+        } else {
+            vec![line.to_owned()]
+        }
+    }
+
+    /// A text about a problem, for standard error. On a terminal it has lines that fit.
     pub(crate) fn problem(self, text: &str) -> String {
-        Self {
+        let screen = Self {
             color: self.colors_problems,
             ..self
+        };
+        if !self.shows_problems {
+            return screen.paint(Style::Bad, text);
         }
-        .paint(Style::Bad, text)
+        let mut lines = Vec::new();
+        for line in wrap(text, self.width, INDENT) {
+            lines.push(screen.paint(Style::Bad, &line));
+        }
+        lines.join("\n")
     }
 }
 

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::{Outcome, bad, outputs, print_stderr, usage};
 use crate::inputs::{self, Choice, Durable, Reading, output_parser, parse_size};
+use crate::screen::Screen;
 use crate::words::{self, NOT_CHECKED, Troubled};
 use crate::{interrupt, pool, text};
 
@@ -73,6 +74,7 @@ impl CatalogArgs {
 pub(crate) fn run(
     args: &CatalogArgs,
     choice: &Choice,
+    screen: Screen,
     out: &mut (impl Write + Send),
 ) -> io::Result<Outcome> {
     let items = Arc::new(Vec::<Item>::from(inputs::find(&args.paths, choice)));
@@ -117,7 +119,10 @@ pub(crate) fn run(
                     writeln!(out)?;
                 }
                 false if choice.quiet && written.troubled.sum() == 0 => {}
-                false => writeln!(out, "{}: {counts}", text::path(path))?,
+                false => {
+                    let lines = screen.fit(&format!("{}: {counts}", text::path(path)));
+                    out.write_all(&text::joined(lines))?;
+                }
             }
             Ok(written.outcome())
         }

@@ -363,10 +363,13 @@ fn row_index(values: &ArrayData, row: u64) -> String {
     }
 }
 
-/// A number as short as it can be and still be the same.
+/// A number as short as it can be and still be the same: with an exponent if it would have many zeros.
 fn shown(number: f64, scalar: Scalar) -> String {
+    let has_exponent = number.is_finite() && number != 0.0 && !(1e-4..1e16).contains(&number.abs());
     match scalar {
+        Scalar::F32 if has_exponent => format!("{:e}", number as f32),
         Scalar::F32 => (number as f32).to_string(),
+        Scalar::F64 if has_exponent => format!("{number:e}"),
         _ => number.to_string(),
     }
 }

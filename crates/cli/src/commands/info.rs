@@ -111,7 +111,7 @@ fn one(
     };
     if inspection.problem.is_some() {
         let what = damage::what_is_broken(&inspection).unwrap_or_default();
-        return bad(format_args!("{}: {what}", input.shown()));
+        return bad(screen.problem(&format!("{}: {what}", input.shown())));
     }
     let proxy = inspection.file.as_ref().and_then(MeshFile::as_cgeo);
     let lines = match (args.list(), proxy) {

@@ -374,7 +374,7 @@ pub(super) fn all(
     let handed = progress::each(&jobs, |job| &job.input, choice, work, report, out)?;
     failed += unreadable(&found, plan.reporting.json, out)? + not_written;
     if !is_one && !plan.reporting.json {
-        totals.printed(plan.reporting.quiet).write(out)?;
+        totals.printed(plan.reporting.quiet, screen).write(out)?;
     }
     if not_written > 0 {
         let files = text::plural(not_written, "file");
@@ -435,18 +435,20 @@ impl Counts {
     }
 
     /// The most frequent lines first.
-    fn lines(&self) -> Vec<u8> {
+    fn lines(&self, screen: Screen) -> Vec<u8> {
         const MOST: usize = 20;
-        let mut lines: Vec<(&String, u64)> =
+        let mut counted: Vec<(&String, u64)> =
             self.0.iter().map(|(line, count)| (line, *count)).collect();
-        lines.sort_by_key(|(line, count)| (Reverse(*count), *line));
-        let more = lines.len().saturating_sub(MOST);
-        let lines = lines
-            .iter()
-            .take(MOST)
-            .map(|(line, count)| format!("{}: {line}", text::plural(*count, "file")));
-        let more = (more > 0).then(|| format!("{} more", text::plural(more, "other line")));
-        text::joined(lines.chain(more).collect())
+        counted.sort_by_key(|(line, count)| (Reverse(*count), *line));
+        let mut lines = Vec::new();
+        for (line, count) in counted.iter().take(MOST) {
+            lines.extend(screen.fit(&format!("{}: {line}", text::plural(*count, "file"))));
+        }
+        let more = counted.len().saturating_sub(MOST);
+        if more > 0 {
+            lines.push(format!("{} more", text::plural(more, "other line")));
+        }
+        text::joined(lines)
     }
 }
 
@@ -477,15 +479,16 @@ impl Totals {
         }
     }
 
-    fn printed(&self, quiet: bool) -> Printed {
+    fn printed(&self, quiet: bool, screen: Screen) -> Printed {
         let results = if quiet {
             Vec::new()
         } else {
-            self.details.lines()
+            self.details.lines(screen)
         };
+        let problems = [self.notes.lines(screen), self.problems.lines(screen)];
         Printed {
             results,
-            problems: [self.notes.lines(), self.problems.lines()].concat(),
+            problems: problems.concat(),
         }
     }
 }
@@ -503,11 +506,17 @@ pub(super) fn lines(
     let names = format!("{path} -> {}", text::path(output));
     let bad =
         |problem: &dyn Display| format!("{}\n", screen.problem(&format!("{path}: {problem}")));
-    let indented = |lines: Vec<String>| {
+    let fitted = |line: String| {
+        let mut lines = screen.fit(&line).join("\n");
+        lines.push('\n');
         lines
-            .iter()
-            .map(|line| format!("  {line}\n"))
-            .collect::<String>()
+    };
+    let indented = |lines: Vec<String>| {
+        let mut text = String::new();
+        for line in lines {
+            text += &fitted(format!("  {line}"));
+        }
+        text
     };
     let unusable = |damage: &Damaged| match damage.parts.first() {
         None => String::new(),
@@ -528,12 +537,15 @@ pub(super) fn lines(
                 .map(|note| format!("{path}: {}\n", note.line))
                 .collect::<String>();
             (
-                format!("{names}\n{}", indented(details.collect())),
+                fitted(names) + &indented(details.collect()),
                 notes + &unusable(&made.damage),
             )
         }
         JobResult::Written(made) => (
-            format!("{names}   {}\n", made.about),
+            match screen.fit(&format!("{names}   {}", made.about)).as_slice() {
+                [one] => format!("{one}\n"),
+                _ => fitted(names) + &indented(vec![made.about]),
+            },
             unusable(&made.damage),
         ),
         JobResult::UpToDate(damage) | JobResult::Unusable(damage) => {

@@ -420,17 +420,17 @@ fn parts(inspection: &Inspection, screen: Screen) -> Vec<String> {
         .max()
         .unwrap_or(0)
         .clamp(14, 32);
-    let left = 5 + width + 1 + 11;
     let mut lines = text::listed(rows, "broken part", |(name, state, detail)| {
         let name = text::pad(&text::line(&name), width, true);
+        let mut lead = format!("     {name} {state:<10}  ");
+        let left = text::width(&lead);
         let room = screen.width.saturating_sub(left).max(24);
-        let wrapped = text::wrap(&text::line(&detail), room, 0);
-        let lead = |index| match index {
-            0 => format!("     {name} {state:<10} "),
-            _ => " ".repeat(left),
-        };
-        let line = |(index, part)| format!("{} {part}", lead(index)).trim_end().to_owned();
-        wrapped.iter().enumerate().map(line).collect()
+        let mut lines = Vec::new();
+        for part in text::wrap(&text::line(&detail), room, 0) {
+            lines.push(format!("{lead}{part}").trim_end().to_owned());
+            lead = " ".repeat(left);
+        }
+        lines
     });
     if let Some(intact) = intact {
         let wrapped = text::wrap(

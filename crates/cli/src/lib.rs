@@ -9,6 +9,7 @@
 //     progress: work on many files, and its progress bar
 //     blocks cross_check rules report: what commands ask of one file
 //     damage: the parts that cannot be used, in words
+//     headline: the first lines about a file
 //     page: the page of any file
 //     rows: a line for each of many files
 //     view: the page of `meshmap view`, and its server
@@ -21,6 +22,7 @@ mod blocks;
 mod commands;
 mod cross_check;
 mod damage;
+mod headline;
 mod help;
 mod inputs;
 mod interrupt;

@@ -1,13 +1,14 @@
 //! A page about one file: about 25 lines, no wider than the terminal. All formats have the same page.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 
 use meshmap::{Conventions, Finding, LengthUnit, Severity, VOrigin, Winding};
 use serde_json::{Map, Value};
 
 use crate::screen::{Screen, Style};
 use crate::table::Table;
-use crate::{damage, text};
+use crate::{damage, headline, text};
 use meshmap_catalog::inspect::{Facts, Inspection, MeshInfo, Part, State, value_words};
 
 /// A page ends before this line, if it can.
@@ -23,12 +24,21 @@ enum Block {
     Table(Table),
 }
 
-/// The page about a file that could be opened.
-pub(crate) fn lines(inspection: &Inspection, screen: Screen, mmap: bool) -> Vec<String> {
+/// The page about a file that could be opened, whose images are also looked for below the folders `textures`.
+pub(crate) fn lines(
+    inspection: &Inspection,
+    textures: &[PathBuf],
+    screen: Screen,
+    mmap: bool,
+) -> Vec<String> {
     let variant = inspection.variant.as_ref();
     let mut title = vec![variant.map_or_else(String::new, |variant| variant.long.clone())];
     title.extend(inspection.bytes.map(text::size));
     let mut lines = title_lines(&inspection.input.name(), &title, screen);
+    lines.push(String::new());
+    for line in headline::lines(inspection, textures) {
+        lines.extend(text::wrap(&format!("  {line}"), screen.width, 4));
+    }
     lines.push(String::new());
     let tail = marks(inspection, screen);
     let blocks = blocks(inspection);
@@ -85,7 +95,9 @@ fn blocks(inspection: &Inspection) -> Vec<Block> {
         return blocks;
     };
     let meshes = inspection.meshes();
-    let mut counts = vec![text::plural(meshes.len(), "mesh")];
+    let is_animation = meshes.first().is_some_and(|mesh| mesh.role == "snapshot");
+    let one = if is_animation { "snapshot" } else { "mesh" };
+    let mut counts = vec![text::plural(meshes.len(), one)];
     counts.extend(
         facts
             .summary
@@ -110,7 +122,8 @@ fn blocks(inspection: &Inspection) -> Vec<Block> {
     }
     if facts.values.get("box").is_none() {
         blocks.extend(
-            around(meshes).map(|corners| Block::words("box", vec![text::corners(corners)])),
+            headline::bounds(inspection)
+                .map(|corners| Block::words("box", vec![text::corners(corners)])),
         );
     }
     if let Value::Object(values) = &facts.values {
@@ -131,27 +144,6 @@ fn blocks(inspection: &Inspection) -> Vec<Block> {
     )));
     blocks.retain(|block| !matches!(block, Block::Table(table) if table.total == 0));
     blocks
-}
-
-/// The box of the meshes that are drawn, which come first: all with the role of the first one, but only one snapshot.
-fn around(meshes: &[MeshInfo]) -> Option<[[f32; 3]; 2]> {
-    let first = meshes.first()?;
-    let most = if first.role == "snapshot" {
-        1
-    } else {
-        meshes.len()
-    };
-    let boxes = meshes
-        .iter()
-        .take(most)
-        .filter(|mesh| mesh.role == first.role)
-        .filter_map(|mesh| mesh.bounds);
-    boxes.reduce(|[a, b], [c, d]| {
-        [
-            std::array::from_fn(|axis| a[axis].min(c[axis])),
-            std::array::from_fn(|axis| b[axis].max(d[axis])),
-        ]
-    })
 }
 
 fn mesh_row(mesh: &MeshInfo) -> Vec<String> {

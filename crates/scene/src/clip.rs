@@ -131,6 +131,21 @@ impl ClipSource {
     }
 }
 
+fn closes(anim: &Anim) -> bool {
+    anim.is_loop() && anim.num_frames > 1
+}
+
+/// The seconds from the first [key](Clip::key_frames) of the clip of an animation to the last.
+pub(crate) fn seconds_of(anim: &Anim) -> f64 {
+    let last = anim.num_frames.saturating_sub(u32::from(!closes(anim)));
+    f64::from(last) / decimal(anim.rate())
+}
+
+/// The decimal number that a rate is the nearest float to: 29.97, rather than 29.969999.
+fn decimal(rate: f32) -> f64 {
+    rate.to_string().parse().unwrap_or_else(|_| rate.into())
+}
+
 impl Clip {
     /// The name, with U+FFFD in place of invalid UTF-8.
     #[must_use]
@@ -153,8 +168,7 @@ impl Clip {
     /// The [rate](Self::rate) as the decimal number that it is the nearest float to: 29.97, rather than 29.969999.
     #[must_use]
     pub fn decimal_rate(&self) -> f64 {
-        let rate = self.rate();
-        rate.to_string().parse().unwrap_or_else(|_| rate.into())
+        decimal(self.rate())
     }
 
     /// `false` if the file stores no rate, or one that cannot be used.
@@ -265,7 +279,7 @@ impl Clip {
 
     /// `true` if a key of the first frame comes after the last one: programs repeat an animation from its last key.
     fn closes(&self) -> bool {
-        self.anim.is_loop() && self.anim.num_frames > 1
+        closes(&self.anim)
     }
 
     /// The length in frames, with the key that closes a clip that repeats.

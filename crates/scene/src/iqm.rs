@@ -266,7 +266,7 @@ fn places_in_frame(model: &Model, frame: u32) -> Result<Vec<Place>> {
 }
 
 /// `true` for a file of animations without joints.
-fn has_only_poses(model: &Model) -> bool {
+pub(crate) fn has_only_poses(model: &Model) -> bool {
     model.joints().len() == 0 && model.meshes().len() == 0 && !model.frames().is_empty()
 }
 

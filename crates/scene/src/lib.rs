@@ -62,6 +62,7 @@
 //     select: the meshes that are asked for
 //     scene: all of it
 //     draw: shapes as programs draw them
+//     overview: a file at a glance
 
 #![warn(
     clippy::unwrap_used,
@@ -82,6 +83,7 @@ mod material;
 pub mod matrix;
 mod openctm;
 mod options;
+mod overview;
 mod pose;
 mod remark;
 mod scene;
@@ -102,6 +104,7 @@ pub use error::{Error, Result};
 pub use fact::{Fact, FactKind};
 pub use material::{Material, is_image, is_image_file};
 pub use options::{Levels, PosedFrame, SceneOptions};
+pub use overview::{ClipTime, Overview, SnapshotTimes};
 pub use pose::{Pose, VectorKind};
 pub use remark::Remark;
 pub use scene::{Joints, Scene};

@@ -598,7 +598,7 @@ fn meter_of(file: &MeshFile) -> Meter<'static> {
 }
 
 /// The meaning of a length of 1 in a file.
-fn unit_of(file: &MeshFile) -> Unit {
+pub(crate) fn unit_of(file: &MeshFile) -> Unit {
     match file {
         MeshFile::CGeo(proxy) => snapshots::unit(proxy),
         MeshFile::SlMesh(_) => slmesh::UNIT,

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use meshmap::{Format, MeshFile, Scratch, Semantic, Winding, iqm};
 use meshmap_scene::{
-    Buffer, DrawOptions, Fact, FactKind, Joints, Levels, Parts, Pose, PosedFrame, Rest, Scene,
-    SceneOptions, Shape, Unit, VectorKind, matrix,
+    Buffer, DrawOptions, Fact, FactKind, Joints, Levels, Overview, Parts, Pose, PosedFrame, Rest,
+    Scene, SceneOptions, Shape, Unit, VectorKind, matrix,
 };
 use meshmap_testing::{data, open};
 
@@ -760,4 +760,58 @@ fn unreadable_snapshots_are_left_out_on_request() {
         }
     }
     assert_eq!(seen, 1);
+}
+
+/// The names of images of all shapes, each once.
+fn images_of(scene: &Scene) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for shape in scene.shapes() {
+        let image = shape.material().and_then(|material| material.image);
+        let name = image.unwrap_or_default().to_owned();
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+#[test]
+fn an_overview_has_the_numbers_of_the_scene() {
+    let mut seen = [0; 4];
+    for (path, file) in valid_files() {
+        let overview = Overview::of(&file);
+        let mut options = SceneOptions::default();
+        options.skips_unreadable = true;
+        let scene = Scene::new(&file, &options).unwrap();
+        let at = path.display();
+        assert_eq!(overview.unit, scene.unit(), "{at}");
+        assert_eq!(overview.up, scene.up(), "{at}");
+        let shape = scene.shapes().first().filter(|shape| shape.has_keys());
+        if let (Some(times), Some(shape)) = (overview.snapshots, shape) {
+            assert_eq!(times.count, shape.stored_key_count(), "{at}");
+            assert_eq!(times.rate.unwrap_or(24.0), shape.rate(), "{at}");
+            seen[0] += 1;
+        }
+        let mut remarks = Vec::new();
+        let skeleton = scene.skeleton(&mut remarks).unwrap();
+        let joints = skeleton.map_or(0, |skeleton| skeleton.joints.len());
+        if let Some(count) = overview.joints {
+            assert_eq!(count, joints, "{at}");
+            seen[1] += usize::from(count > 0);
+        }
+        let clips = scene.clips(joints, &mut remarks);
+        for (time, clip) in overview.clips.iter().zip(&clips) {
+            // Clips that cannot be used are not in the scene.
+            if clips.len() == overview.clip_count {
+                let last = clip.key_frames().last().unwrap_or(0.0);
+                assert_eq!(time.seconds, last / clip.decimal_rate(), "{at}");
+                assert_eq!(time.name.to_string_lossy(), clip.name(), "{at}");
+                seen[2] += 1;
+            }
+        }
+        let images = images_of(&scene);
+        assert_eq!(overview.images, images, "{at}");
+        seen[3] += images.len();
+    }
+    assert!(seen.iter().all(|count| *count > 3), "{seen:?}");
 }

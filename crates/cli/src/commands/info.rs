@@ -47,6 +47,9 @@ pub(crate) struct InfoArgs {
     /// Add bytes of a file that cannot be opened to the report. They can contain names.
     #[arg(long, requires = "report")]
     hex: bool,
+    /// Also look for images anywhere below this directory. It may be the root of a game. Can be given several times.
+    #[arg(long, value_name = "DIR")]
+    textures: Vec<PathBuf>,
     /// Force the dialect of CGeo files: CODEC,SIZE,OFFSET,PREFIX, such as zlib,stored,first_section,none.
     #[arg(long, value_name = "DIALECT", value_parser = parse_dialect)]
     dialect: Option<Dialect>,
@@ -115,7 +118,7 @@ fn one(
     }
     let proxy = inspection.file.as_ref().and_then(MeshFile::as_cgeo);
     let lines = match (args.list(), proxy) {
-        (None, _) => page::lines(&inspection, screen, how.mmap),
+        (None, _) => page::lines(&inspection, &args.textures, screen, how.mmap),
         (Some(what), Some(proxy)) => page::list(proxy, &inspection, what).lines(screen.width),
         (Some(_), None) => {
             let format = inspection

@@ -51,7 +51,7 @@ mod record;
 mod reserved;
 mod stamp;
 
-pub use folder::open_regular;
+pub use folder::{open_regular, open_without_links};
 pub use names::{Conflict, Names, Numbered, find_conflict, name_all, with_added_ending};
 pub use output::{Charge, Output, set_synced};
 pub use outputs::{Outputs, Place, names_folder};

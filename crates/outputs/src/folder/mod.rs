@@ -10,7 +10,7 @@ mod system;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -239,6 +239,36 @@ pub fn open_regular(path: impl AsRef<Path>) -> io::Result<File> {
         return Err(refused("a directory"));
     };
     Folder::open(path.parent().unwrap_or(path))?.open_regular(name, Access::Read)
+}
+
+/// Opens a regular file at an absolute path for reading. No folder on the way is a link, whatever another process does meanwhile: each is opened
+/// in the one before it.
+///
+/// # Errors
+///
+/// Returns [`InvalidInput`](io::ErrorKind::InvalidInput) for a path that is not absolute, or has parts such as `..`, and for anything but a regular
+/// file; an error for a link; and the errors of the system.
+pub fn open_without_links(path: impl AsRef<Path>) -> io::Result<File> {
+    let path = path.as_ref();
+    let Some(name) = path.file_name().filter(|_| path.is_absolute()) else {
+        return Err(refused("a path that is not the whole path of a file"));
+    };
+    let mut root = PathBuf::new();
+    let mut names = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::Prefix(_) | Component::RootDir => root.push(part),
+            Component::Normal(name) => names.push(name),
+            _ => return Err(refused("a path with . or ..")),
+        }
+    }
+    // The last name is the file's.
+    names.pop();
+    let mut folder = Folder::open(&root)?;
+    for name in names {
+        folder = folder.open_below(name, false)?;
+    }
+    folder.open_regular(name, Access::Read)
 }
 
 fn refused(found: &str) -> io::Error {

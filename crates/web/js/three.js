@@ -24,8 +24,9 @@ import { Textures } from './textures.js';
  * @property {boolean} [quantized] Second Life: positions stay normalized integers, and the matrix of the mesh converts them to
  *     lengths; true. Meshes that follow joints always have floats.
  * @property {boolean} [anims] IQM: reads animations; true.
- * @property {boolean | string} [textures] IQM, OpenCTM: shows the images that the file names, if they are in its folder; true. A URL ends with
- *     a slash, and is of the folder to look in. Files that are not read from a URL have no folder.
+ * @property {boolean | string | ((name: string) => string | null)} [textures] IQM, OpenCTM: shows the images that the file names, if they are in its
+ *     folder; true. A URL ends with a slash, and is of the folder to look in. Files that are not read from a URL have no folder. A function
+ *     returns the URL of the image for a name in the file, or null.
  * @property {import('three').LoadingManager} [manager] Loads these images.
  * @property {number} [maxMeshes] Maximum number of meshes that are shown; 4,096.
  * @property {(mesh: import('./index.js').ShapeMesh, material: number, color: import('three').Color) => import('three').Material} [material] Makes
@@ -144,7 +145,8 @@ export class MeshmapObject extends Group {
         this.file = /** @type {import('./index.js').MeshmapFile} */ (file);
         this.#options = options;
         this.#playback = new Playback(this.file, options.ahead ?? 6);
-        this.#textures = new Textures(base, file?.info.conventions.vOrigin === 'top', options.manager);
+        const addressOf = typeof options.textures === 'function' ? options.textures : null;
+        this.#textures = new Textures(base, addressOf, file?.info.conventions.vOrigin === 'top', options.manager);
         /** @type {import('three').AnimationClip[]} */
         this.animations = [];
         /**
@@ -174,8 +176,8 @@ export class MeshmapObject extends Group {
      */
     static async open(source, options = {}) {
         // A worker cannot receive these.
-        const { material, manager, ...settings } = options;
-        const object = new MeshmapObject(await open(source, settings), options, folderOf(source, options));
+        const { material, manager, textures, ...settings } = options;
+        const object = new MeshmapObject(await open(source, settings), options, folderOf(source, textures));
         try {
             const { levels, snapshots } = object.file.info;
             if (snapshots) {
@@ -412,13 +414,18 @@ export class MeshmapObject extends Group {
      * @param {import('./index.js').ShapeMesh[]} meshes
      * @param {import('./index.js').Scene} scene
      */
-    async #show(meshes, { arePoints }) {
+    async #show(meshes, { arePoints, shapes }) {
         this.#clear();
         const rig = this.#rig ?? null;
         const objects = meshes.map((mesh) => objectOf(mesh, { rig, arePoints, ...this.#options }));
         // Joints before meshes, because animations find the first object with a name.
         for (const object of [...rig?.roots ?? [], ...objects]) this.add(object);
-        if (!this.#options.material) await Promise.all(objects.map((object, number) => this.#textures.show(meshes[number], object)));
+        if (this.#options.material || arePoints) return;
+        const images = new Map(shapes.map(({ address, material }) => [address, material?.image ?? null]));
+        await Promise.all(objects.map((object, number) => {
+            const mesh = meshes[number];
+            return this.#textures.show(mesh, images.get(mesh.address) ?? null, object);
+        }));
     }
 
     #clear() {
@@ -463,12 +470,12 @@ export class MeshmapObject extends Group {
  * The address to which the names of images in a file are relative; null if they are not to be shown.
  *
  * @param {Parameters<typeof open>[0]} source
- * @param {LoaderOptions} options
+ * @param {LoaderOptions['textures']} textures
  */
-function folderOf(source, { textures = true }) {
+function folderOf(source, textures = true) {
     const address = typeof textures === 'string' ? textures : source;
     const here = globalThis.document?.baseURI;
-    const isAddress = textures !== false && (typeof address === 'string' || address instanceof URL) && URL.canParse(address, here);
+    const isAddress = textures !== false && typeof textures !== 'function' && (typeof address === 'string' || address instanceof URL) && URL.canParse(address, here);
     const base = isAddress ? new URL(address, here).href : null;
     // Nothing is next to a blob or data.
     return base !== null && URL.canParse('image', base) ? base : null;

@@ -16,7 +16,8 @@ use crate::commands::dump::{self, DumpArgs};
 use crate::commands::info::{self, InfoArgs};
 use crate::commands::render::{self, RenderArgs};
 use crate::commands::verify::{self, VerifyArgs};
-use crate::commands::{Outcome, digest, print_stderr, view};
+use crate::commands::view::{self, ViewArgs};
+use crate::commands::{Outcome, digest, print_stderr};
 use crate::inputs::{Choice, FileList, Memory};
 use crate::screen::{Color, Screen};
 use crate::text;
@@ -140,12 +141,8 @@ enum Command {
     #[command(after_long_help = concat_help("Examples:\n  meshmap view proxy.cgeo\n  meshmap view assets/ -g '*.iqm'\n  meshmap \
         view --no-open assets/                 only print the address"))]
     View {
-        /// Files, directories to search, or `-` for standard input.
-        #[arg(required_unless_present = "files_from")]
-        paths: Vec<PathBuf>,
-        /// Print the URL of the page, and do not open it.
-        #[arg(long)]
-        no_open: bool,
+        #[command(flatten)]
+        args: ViewArgs,
         #[command(flatten)]
         list: FileList,
         #[command(flatten)]
@@ -371,12 +368,7 @@ fn command(command: Command, screen: Screen, out: &mut (impl Write + Send)) -> i
             args.durable.begin();
             catalog::run(&args, &with_list(choice, list), screen, out)
         }
-        Command::View {
-            paths,
-            no_open,
-            list,
-            choice,
-        } => view::run(&paths, !no_open, &with_list(choice, list), out),
+        Command::View { args, list, choice } => view::run(&args, &with_list(choice, list), out),
         Command::Digest {
             path,
             all,

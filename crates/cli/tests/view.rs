@@ -188,13 +188,8 @@ mod with_page {
         )
         .unwrap();
         fs::write(folder.path().join("secret.txt"), "not a mesh").unwrap();
-        fs::write(folder.path().join("secret.png"), "not an image").unwrap();
-        fs::write(folder.path().join("a b.png"), IMAGE).unwrap();
         folder
     }
-
-    /// The first bytes of a PNG.
-    const IMAGE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR";
 
     #[test]
     fn the_page_and_the_meshes_are_served_and_nothing_else() {
@@ -218,10 +213,17 @@ mod with_page {
         );
         let list: serde_json::Value =
             serde_json::from_slice(&server.get("files.json", &[]).body).unwrap();
-        let expected = serde_json::json!([
-            { "name": "deep/\u{e9}\".tmf", "url": "file/0/mesh" }, { "name": "wave.cgeo", "url": "file/1/mesh" }
-        ]);
+        let expected = serde_json::json!({
+            "files": [
+                { "name": "deep/\u{e9}\".tmf", "url": "file/0/mesh", "images": "file/0/images.json" },
+                { "name": "wave.cgeo", "url": "file/1/mesh", "images": "file/1/images.json" }
+            ],
+            "addresses": false
+        });
         assert_eq!(list, expected);
+        let policy = index.header("Content-Security-Policy").unwrap();
+        assert!(policy.contains("connect-src 'self';"), "{policy}");
+        assert!(policy.contains("img-src 'self' data: blob:;"), "{policy}");
         assert_eq!(
             server.get("file/1/mesh", &[]).body,
             fs::read(folder.path().join("wave.cgeo")).unwrap()
@@ -241,11 +243,11 @@ mod with_page {
             "file/1/secret.txt",
             "file/1/secret.png",
             "file/1/wave.cgeo",
-            "file/1/%zz.png",
-            "file/1/%",
-            "file/2/a%20b.png",
-            "file/0/a%20b.png",
-            "file/0/..%2Fa%20b.png",
+            "file/1/a%20b.png",
+            "file/2/images.json",
+            "file/1/image/0",
+            "file/1/image/",
+            "file/1/image/+0",
             "page/index.html",
             "//etc/passwd",
             "meshmap/",
@@ -253,8 +255,6 @@ mod with_page {
         ] {
             assert_eq!(server.get(path, &[]).status, 404, "{path}");
         }
-        // Images have addresses next to the file that names them.
-        assert_eq!(server.get("file/1/a%20b.png", &[]).body, IMAGE);
         let page = &server.page;
         assert_eq!(server.send(&server.request("POST", page, &[])).status, 405);
         let head = server.send(&server.request("HEAD", &format!("{page}file/1/mesh"), &[]));
@@ -390,9 +390,7 @@ mod with_page {
             other.path().join("outside.cgeo"),
         );
         fs::copy(&wave, &outside).unwrap();
-        fs::write(other.path().join("b.png"), IMAGE).unwrap();
         symlink(&outside, folder.path().join("link.cgeo")).unwrap();
-        symlink(other.path().join("b.png"), folder.path().join("b.png")).unwrap();
         symlink(&wave, folder.path().join("same.cgeo")).unwrap();
         let server = Server::start(folder.path());
         let names = String::from_utf8(server.get("files.json", &[]).body).unwrap();
@@ -404,11 +402,6 @@ mod with_page {
             server.get(&format!("file/{index}/mesh"), &[]).body == fs::read(&wave).unwrap()
         });
         let mesh = format!("file/{}/mesh", index.unwrap());
-        assert_eq!(
-            server.get(&mesh.replace("mesh", "a%20b.png"), &[]).status,
-            200
-        );
-        assert_eq!(server.get(&mesh.replace("mesh", "b.png"), &[]).status, 404);
         fs::remove_file(&wave).unwrap();
         symlink(&outside, &wave).unwrap();
         assert_eq!(server.get(&mesh, &[]).status, 404, "a link");
@@ -427,6 +420,56 @@ mod with_page {
         fs::remove_file(&wave).unwrap();
         fs::copy(&outside, &wave).unwrap();
         assert_eq!(server.get(&mesh, &[]).status, 200);
+        // A folder on the way that has become a link.
+        let deep = folder.path().join("deep");
+        assert_eq!(server.get("file/0/mesh", &[]).status, 200);
+        fs::rename(&deep, folder.path().join("moved")).unwrap();
+        symlink(folder.path().join("moved"), &deep).unwrap();
+        assert_eq!(
+            server.get("file/0/mesh", &[]).status,
+            404,
+            "a linked folder"
+        );
+    }
+
+    /// The images of a file, by their names in it.
+    fn images(server: &Server) -> serde_json::Value {
+        serde_json::from_slice(&server.get("file/0/images.json", &[]).body).unwrap()
+    }
+
+    #[test]
+    fn images_are_found_as_by_render_and_shown_as_browsers_read_them() {
+        let textures = data::root().join("textures");
+        let crate_png = fs::read(textures.join("crate.png")).unwrap();
+        let server = Server::start(&textures.join("crate.iqm"));
+        let expected = serde_json::json!({ "crate.png": "file/0/image/0" });
+        assert_eq!(images(&server), expected);
+        assert_eq!(server.get("file/0/image/0", &[]).body, crate_png);
+        assert_eq!(server.get("file/0/image/1", &[]).status, 404);
+
+        // Below another folder, and of a kind that browsers do not read.
+        let game = tempfile::tempdir().unwrap();
+        let model = game.path().join("crate.iqm");
+        fs::copy(textures.join("crate.iqm"), &model).unwrap();
+        let server = Server::start(&model);
+        assert_eq!(images(&server), serde_json::json!({}));
+        assert_eq!(server.get("file/0/image/0", &[]).status, 404);
+        fs::create_dir_all(game.path().join("data/deep")).unwrap();
+        fs::write(game.path().join("data/deep/crate.tga"), tga()).unwrap();
+        let mut command = meshmap();
+        command.args(["view", "--no-open", "--textures"]);
+        command.arg(game.path().join("data")).arg(&model);
+        let server = Server::of(&mut command);
+        assert_eq!(images(&server), expected);
+        let image = server.get("file/0/image/0", &[]).body;
+        assert!(image.starts_with(b"\x89PNG"), "{image:?}");
+    }
+
+    /// A TGA of 2 x 2 pixels.
+    fn tga() -> Vec<u8> {
+        let mut bytes = vec![0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2, 0, 24, 0];
+        bytes.extend([255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 9, 9]);
+        bytes
     }
 
     /// Who has no token holds no connection for longer than seconds, before an answer or after one.

@@ -72,13 +72,15 @@ const names = FILES.map((file) => basename(file)).sort();
 const all = await view(meshes);
 const page = await open(all.address);
 await shown(page, names[0]);
-assert.deepEqual(await page.$$eval('#files option', (options) => options.map(({ textContent }) => textContent)), names);
+assert.deepEqual(await page.$$eval('#files [role=option]', (options) => options.map(({ textContent }) => textContent)), names);
 await picture(page, names[0]);
+const top = await page.$eval('main', (main) => main.getBoundingClientRect().top);
+assert.ok(top <= 60, `the header takes ${top} pixels`);
 await tab(page, 'playing');
 await page.keyboard.press('Enter');
 await page.waitForFunction(() => globalThis.meshmapPage.object.snapshot >= 2);
 await page.keyboard.press('Enter');
-await tab(page, 'snapshot');
+await tab(page, 'seek');
 await page.keyboard.press('End');
 await page.waitForFunction(() => globalThis.meshmapPage.object.snapshot === 11);
 await picture(page, 'last-snapshot');
@@ -96,6 +98,8 @@ for (const name of names.slice(1)) {
     if (name.endsWith('.iqm')) {
         await tab(page, 'clip');
         await page.keyboard.press('ArrowDown');
+        await tab(page, 'view');
+        await page.keyboard.press('Space');
         const at = () => page.evaluate(() => globalThis.meshmapPage.object.children.map((child) => child.quaternion?.toArray()).join());
         const before = await at();
         await page.waitForFunction((before) => globalThis.meshmapPage.object.children.map((child) => child.quaternion?.toArray()).join() !== before, { polling: 100 }, before);

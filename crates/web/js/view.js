@@ -115,6 +115,12 @@ async function image(folder, name) {
     }
 }
 
+/** A path that had no links when the command began; `null` if it has some now. */
+async function withoutLinks(path) {
+    const now = await realpath(path).catch(() => null);
+    return now === path ? path : null;
+}
+
 /** Sends a file or a part of it. */
 async function send(request, response, path) {
     let file;
@@ -159,12 +165,15 @@ async function serve(files, isThere) {
     let tabs = 0;
     let closing;
     let host = '';
-    const list = JSON.stringify(files.map(({ name, url }, index) => ({ name, url: url ?? `file/${index}/mesh` })));
+    // The page may fetch from other servers only if the user has named some.
+    const addresses = files.some(({ url }) => url !== undefined);
+    const list = JSON.stringify({ files: files.map(({ name, url }, index) => ({ name, url: url ?? `file/${index}/mesh` })), addresses });
+    const policy = addresses ? {} : { 'Content-Security-Policy': "connect-src 'self'; img-src 'self' data: blob:" };
     let isOver;
     const over = new Promise((resolve) => isOver = resolve);
 
     const server = createServer({ headersTimeout: 3000, requestTimeout: 3000, connectionsCheckingInterval: 1000 }, async (request, response) => {
-        for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+        for (const [name, value] of Object.entries({ ...HEADERS, ...policy })) response.setHeader(name, value);
         const status = (code) => response.writeHead(code).end();
         // Another site can lead here by its name, or send requests to this one.
         const { origin } = request.headers;
@@ -191,7 +200,7 @@ async function serve(files, isThere) {
         const [, index, wanted] = /^file\/(\d{1,9})\/(.+)$/.exec(path) ?? [];
         const file = index === undefined ? undefined : files[Number(index)];
         if (file?.path === undefined) return status(404);
-        const found = wanted === 'mesh' ? file.path : await image(dirname(file.path), wanted);
+        const found = wanted === 'mesh' ? await withoutLinks(file.path) : await image(dirname(file.path), wanted);
         return found === null ? status(404) : send(request, response, found);
     });
     server.maxConnections = 64;

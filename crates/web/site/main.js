@@ -1,16 +1,17 @@
 import { MeshmapError, MeshmapLoader } from 'meshmap/three';
+import { element, facts, levels, meshes } from './about.js';
 import { FileList } from './list.js';
 import { hasVertices, nothingToDraw } from './nothing.js';
 import { Stage } from './stage.js';
+import { Timeline } from './timeline.js';
 
 /** @param {string} id @returns {any} */
 const the = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat('en');
 const percent = (/** @type {number} */ share) => share > 0 && share < 0.0001 ? 'less than 0.01 %' : `${(share * 100).toFixed(2)} %`;
-const FORMATS = { cgeo: 'CGeo (Corona proxy)', iqm: 'IQM', openctm: 'OpenCTM', slmesh: 'Second Life mesh', tmf: 'TMF' };
 
 /** The files that `meshmap view` serves, or that were dropped together. */
-const list = new FileList(the('listed'), the('files'), ({ source }) => {
+const list = new FileList(the('listed'), the('files'), the('filter'), ({ source }) => {
     if (typeof source === 'string') location.hash = `#${new URLSearchParams({ url: source })}`;
     else local(source);
 });
@@ -22,15 +23,19 @@ try {
 } catch (error) {
     problem(`This browser shows no pictures (WebGL): ${error instanceof Error ? error.message : error}. Files are read all the same.`);
 }
+const timeline = new Timeline(stage, { onSnapshot, onSeek: (snapshot) => link({ snapshot }), onError: fail });
 
-/** The open object, for people who look from the console. @type {{ object: import('meshmap/three').MeshmapObject | null, stage: Stage | null }} */
-const shown = { object: null, stage };
+/** The open object, for people who look from the console. */
+const shown = {
+    /** @type {import('meshmap/three').MeshmapObject | null} */
+    object: null,
+    stage,
+    player: timeline.player,
+};
 /** @type {any} */ (globalThis).meshmapPage = shown;
 let opening = new AbortController();
 /** `true` if the user wants to see the joints of every file. */
 let wantsBones = false;
-/** The frame that plays the next snapshot; 0 if none plays. */
-let frame = 0;
 
 /** @param {string} text */
 function say(text) {
@@ -61,6 +66,17 @@ function tell({ requests, bytes, length }) {
     the('bar').value = Math.min(1, share);
 }
 
+/** The name of the file at an address. @param {string} address */
+function lastPart(address) {
+    const path = address.replace(/[?#].*$/, '');
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    try {
+        return decodeURIComponent(name) || path;
+    } catch {
+        return name;
+    }
+}
+
 /**
  * Opens a file in place of another one.
  *
@@ -71,13 +87,15 @@ async function open(source, at = {}) {
     opening.abort();
     clear();
     const { signal } = opening = new AbortController();
-    const name = list.mark(source)?.name ?? (typeof source === 'string' ? source : source.name);
+    const listed = list.mark(source);
+    const name = listed?.name ?? (typeof source === 'string' ? lastPart(source) : source.name);
     problem('');
     say(`Opening ${name} …`);
     the('stop').hidden = false;
     const started = performance.now();
-    const loader = new MeshmapLoader().setOptions({ maxBlockBytes: 2 ** 29, ...at, signal, yUp: true, onProgress: tell });
     try {
+        const textures = await imagesOf(listed?.images, signal);
+        const loader = new MeshmapLoader().setOptions({ maxBlockBytes: 2 ** 29, ...at, ...textures, signal, yUp: true, onProgress: tell });
         const object = await (typeof source === 'string' ? loader.loadAsync(source) : loader.parseAsync(source));
         if (signal.aborted) {
             object.dispose();
@@ -101,13 +119,25 @@ async function open(source, at = {}) {
     }
 }
 
+/**
+ * The option of the loader for images that a server has found; by default the loader looks for them in the folder of the file.
+ *
+ * @param {string | undefined} address The address of the list of images.
+ * @param {AbortSignal} signal
+ */
+async function imagesOf(address, signal) {
+    if (address === undefined) return {};
+    const found = new Map(Object.entries(await (await fetch(address, { signal })).json()));
+    return { textures: (/** @type {string} */ name) => found.get(name) ?? null };
+}
+
 function clear() {
-    pause();
+    timeline.set(null);
     stage?.show(null);
     shown.object?.dispose();
     shown.object = null;
     document.body.classList.remove('shown');
-    for (const id of ['nothing', 'skeleton', 'play', 'time', 'clips', 'lod', 'about', 'parts', 'told']) the(id).hidden = true;
+    for (const id of ['nothing', 'bones', 'lod', 'about', 'parts', 'told']) the(id).hidden = true;
     tell({ requests: 0, bytes: 0, length: null });
 }
 
@@ -117,51 +147,14 @@ function clear() {
  * @param {number | null} size
  */
 function describe(object, name, size) {
-    const { info } = object.file;
-    const { snapshots, anims, levels } = info;
-    const { scene } = object;
-    facts([
-        ['Format', FORMATS[info.format]],
-        ['Name', info.name ?? name.split('/').pop() ?? name],
-        ['Size', size === null ? null : `${number.format(size)} bytes`],
-        ['Up', scene && (scene.knowsUp ? scene.up.toUpperCase() : `not specified, drawn as ${scene.up.toUpperCase()}`)],
-        ['Joints', object.skeleton?.bones.length ?? (info.jointCount || null)],
-    ]);
-    the('play').hidden = !(levels.length || anims.length || (snapshots?.count ?? 0) > 1);
-    the('time').hidden = (snapshots?.count ?? 0) < 2;
-    if (snapshots) {
-        the('snapshot').max = snapshots.count - 1;
-        the('snapshot').value = object.snapshot;
-        moment(object);
-    }
-    the('clips').hidden = object.animations.length === 0;
-    the('clip').replaceChildren(option('', 'nothing'), ...object.animations.map((clip, index) => option(String(index), clip.name)));
-    the('lod').hidden = levels.length === 0;
-    the('levels').replaceChildren(the('levels').firstElementChild, ...levels.map((level) => choice(object, level)));
-    meshes(object);
-}
-
-/** @param {[string, string | number | null][]} rows */
-function facts(rows) {
-    the('about').hidden = false;
-    the('facts').replaceChildren(...rows.filter(([, value]) => value !== null).map(([term, value]) => {
-        const row = document.createElement('div');
-        row.append(element('dt', term), element('dd', String(value)));
-        return row;
+    facts(object, name, size, stage?.sides() ?? []);
+    levels(object, (level) => void change(object, async () => {
+        await object.setLevel(level);
+        link({ level });
     }));
-}
-
-/** @param {string} tag @param {string} text @param {string} [name] */
-function element(tag, text, name = '') {
-    const made = document.createElement(tag);
-    made.textContent = text;
-    made.className = name;
-    return made;
-}
-
-/** @param {string} value @param {string} text */
-function option(value, text) {
-    return Object.assign(document.createElement('option'), { value, textContent: text });
+    meshes(object, () => stage?.draw());
+    timeline.set(object);
+    scale();
 }
 
 /** Offers the lines of the joints, and draws them if there is nothing else to draw. @param {import('meshmap/three').MeshmapObject} object */
@@ -169,70 +162,30 @@ function skeleton(object) {
     const nothing = nothingToDraw(object);
     the('nothing').textContent = nothing;
     the('nothing').hidden = !nothing;
-    the('skeleton').hidden = !object.skeleton;
-    the('bones').checked = wantsBones || !hasVertices(object);
+    the('bones').hidden = !object.skeleton;
+    press('bones', wantsBones || !hasVertices(object));
     bones();
     if (!hasVertices(object)) stage?.fit();
 }
 
 function bones() {
-    stage?.bones(the('bones').checked && shown.object ? shown.object.skeleton : null);
+    stage?.bones(isPressed('bones') && shown.object ? shown.object.skeleton : null);
 }
 
-/**
- * @param {import('meshmap/three').MeshmapObject} object
- * @param {import('meshmap').Level} level
- */
-function choice(object, { name, byteRange }) {
-    const label = document.createElement('label');
-    const radio = Object.assign(document.createElement('input'), { type: 'radio', name: 'level', value: name, checked: name === object.level });
-    radio.addEventListener('change', () => change(object, async () => {
-        await object.setLevel(name);
-        link({ level: name });
-    }));
-    const bytes = byteRange ? `${number.format(byteRange[1] - byteRange[0])} bytes` : 'damaged';
-    label.append(radio, name.replace('_lod', '').replace('_', ' '), element('span', bytes, 'of'));
-    return label;
+/** @param {string} id @param {boolean} isPressed */
+function press(id, isPressed) {
+    the(id).setAttribute('aria-pressed', String(isPressed));
 }
 
-/** @param {import('meshmap/three').MeshmapObject} object */
-function meshes(object) {
-    const MOST = 100;
-    const parts = object.children.filter((/** @type {any} */ child) => child.geometry);
-    the('parts').hidden = parts.length === 0;
-    the('meshes').replaceChildren(...parts.slice(0, MOST).map((/** @type {any} */ part) => {
-        const item = document.createElement('li');
-        const label = document.createElement('label');
-        const box = Object.assign(document.createElement('input'), { type: 'checkbox', checked: part.visible });
-        box.addEventListener('change', () => {
-            part.visible = box.checked;
-            stage?.draw();
-        });
-        const { geometry } = part;
-        const triangles = (geometry.index?.count ?? 0) / 3;
-        const count = triangles ? `${number.format(triangles)} triangles` : `${number.format(geometry.getAttribute('position')?.count ?? 0)} points`;
-        label.append(box, part.name, element('span', count, 'of'));
-        item.append(label);
-        return item;
-    }));
-    const hidden = parts.length - Math.min(parts.length, MOST);
-    const left = Math.max(0, object.meshCount - parts.length - object.errors.length);
-    the('more').textContent = [
-        hidden ? `${number.format(hidden)} more are shown, and not listed.` : '',
-        left ? `${number.format(left)} more are in the file, and not shown.` : '',
-    ].filter(Boolean).join(' ');
-    const found = [
-        ...object.errors.map((error) => ({ severity: 'unusable', message: error.message })),
-        ...object.file.info.findings,
-        ...parts.flatMap((/** @type {any} */ part) => part.userData.meshmap.findings),
-    ];
-    the('told').hidden = false;
-    the('findings').replaceChildren(...(found.length ? found : [{ severity: '', message: 'None.' }]).slice(0, MOST).map(({ severity, message }) => {
-        const item = document.createElement('li');
-        item.append(element('span', severity ? `${severity}: ` : '', `severity ${severity}`), message);
-        return item;
-    }));
-    wires();
+/** @param {string} id */
+const isPressed = (id) => the(id).getAttribute('aria-pressed') === 'true';
+
+/** Says how long the sides of the squares of the grid are. */
+function scale() {
+    const square = stage?.square ?? 0;
+    const { object } = shown;
+    const knowsUnit = object && object.file.info.format !== 'slmesh' && object.scene?.metresPerUnit !== null;
+    the('scale').textContent = square ? `Squares of ${Number(square.toPrecision(1))}${knowsUnit ? ' m' : ''}` : '';
 }
 
 /**
@@ -246,51 +199,31 @@ async function change(object, run) {
     try {
         await run();
         if (shown.object !== object) return;
-        meshes(object);
-        stage?.draw();
+        renewed(object);
     } catch (error) {
-        pause();
+        timeline.player.pause();
         if (shown.object === object) fail(error);
     }
     tell(object.stats);
 }
 
-/** @param {import('meshmap/three').MeshmapObject} object */
-function moment(object) {
-    const { count, start, step } = object.file.info.snapshots ?? { count: 0, start: null, step: null };
-    const index = object.snapshot ?? 0;
-    const time = step === null ? '' : `, ${((start ?? 0) + index * step).toFixed(3)} s`;
-    the('moment').textContent = `${Math.floor(index) + 1} of ${number.format(count)}${time}`;
-    the('snapshot').setAttribute('aria-valuetext', the('moment').textContent);
+/** Other meshes are shown. @param {import('meshmap/three').MeshmapObject} object */
+function renewed(object) {
+    meshes(object, () => stage?.draw());
+    stage?.dress();
 }
 
-/** @param {import('meshmap/three').MeshmapObject} object @param {number} index */
-async function goto(object, index) {
-    const children = object.children[0];
-    try {
-        await object.setSnapshot(index);
-    } catch (error) {
-        pause();
-        if (shown.object === object) fail(error);
-    }
-    if (shown.object !== object) return;
-    moment(object);
+/** The mesh of the snapshot that is shown. @type {unknown} */
+let mesh = null;
+
+function onSnapshot() {
+    const { object } = shown;
+    if (!object) return;
     tell(object.stats);
-    if (object.children[0] !== children) meshes(object);
-    stage?.draw();
-}
-
-function pause() {
-    cancelAnimationFrame(frame);
-    frame = 0;
-    the('playing').setAttribute('aria-pressed', 'false');
-    the('playing').textContent = 'Play';
-}
-
-function wires() {
-    shown.object?.traverse((/** @type {any} */ part) => {
-        for (const material of [part.material ?? []].flat()) material.wireframe = the('wire').checked;
-    });
+    if (object.children[0] !== mesh) {
+        mesh = object.children[0];
+        renewed(object);
+    }
     stage?.draw();
 }
 
@@ -313,6 +246,66 @@ function follow() {
     open(url, { ...(level && { level }), snapshot: Number.isSafeInteger(snapshot) && snapshot >= 0 ? snapshot : 0 });
 }
 
+/** Saves the picture as a PNG with the name of the file. */
+async function save() {
+    const picture = await stage?.picture();
+    if (!picture) return;
+    const name = document.title.replace(/: meshmap.*$/, '').replace(/\.[^.]*$/, '') || 'mesh';
+    const anchor = Object.assign(document.createElement('a'), { href: URL.createObjectURL(picture), download: `${name}.png` });
+    anchor.click();
+    setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
+}
+
+function fill() {
+    if (document.fullscreenElement) void document.exitFullscreen();
+    else the('screen').requestFullscreen().catch((/** @type {Error} */ error) => problem(`The browser does not fill the screen: ${error.message}.`));
+}
+
+/** @param {string} look */
+function dress(look) {
+    if (!stage) return;
+    the('look').value = look;
+    stage.look = /** @type {import('./looks.js').Look} */ (look);
+    stage.dress();
+}
+
+/** @param {'grid' | 'axes'} what */
+function measure(what) {
+    press(what, !isPressed(what));
+    if (!stage) return;
+    stage.wantsGrid = isPressed('grid');
+    stage.wantsAxes = isPressed('axes');
+    stage.measure();
+    scale();
+}
+
+function toggleBones() {
+    wantsBones = !isPressed('bones');
+    press('bones', wantsBones);
+    bones();
+}
+
+/** What the keys do while the picture has the focus; the stage turns it by further keys. @type {Map<string, () => void>} */
+const KEYS = new Map([
+    [' ', () => timeline.toggle()],
+    [',', () => timeline.step(-1)],
+    ['.', () => timeline.step(1)],
+    ['g', () => measure('grid')],
+    ['a', () => measure('axes')],
+    ['b', () => the('bones').hidden || toggleBones()],
+    ['s', () => void save()],
+    ['f', () => fill()],
+    ['n', () => list.move(1)],
+    ['p', () => list.move(-1)],
+    ...[...the('look').options].map(({ value }, index) => /** @type {[string, () => void]} */ ([String(index + 1), () => dress(value)])),
+]);
+the('view').addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
+    const run = KEYS.get(event.key.toLowerCase());
+    if (!run || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    run();
+});
+
 the('source').addEventListener('submit', (/** @type {Event} */ event) => {
     event.preventDefault();
     const url = the('address').value.trim();
@@ -331,42 +324,18 @@ the('stop').addEventListener('click', () => {
     the('stop').hidden = true;
     say('Stopped.');
 });
+the('look').addEventListener('change', () => dress(the('look').value));
 the('fit').addEventListener('click', () => stage?.fit());
-the('wire').addEventListener('change', wires);
-the('bones').addEventListener('change', () => {
-    wantsBones = the('bones').checked;
-    bones();
+the('grid').addEventListener('click', () => measure('grid'));
+the('axes').addEventListener('click', () => measure('axes'));
+the('bones').addEventListener('click', toggleBones);
+the('turn').addEventListener('click', () => {
+    press('turn', !isPressed('turn'));
+    stage?.turn(isPressed('turn'));
 });
-the('turn').addEventListener('change', () => stage?.turn(the('turn').checked));
-the('clip').addEventListener('change', () => {
-    const clip = the('clip').value;
-    stage?.play(clip === '' ? null : shown.object?.animations[Number(clip)] ?? null);
-});
-the('snapshot').addEventListener('input', () => {
-    const index = Number(the('snapshot').value);
-    if (shown.object) goto(shown.object, index).then(() => link({ snapshot: index }));
-});
-the('playing').addEventListener('click', () => {
-    const object = shown.object;
-    if (frame || !object) return pause();
-    the('playing').setAttribute('aria-pressed', 'true');
-    the('playing').textContent = 'Pause';
-    const { count = 0, step = null } = object.file.info.snapshots ?? {};
-    const wait = Math.min(1000, Math.max(16, (step ?? 0.04) * 1000));
-    let at = object.snapshot ?? 0;
-    let before = performance.now();
-    const next = async () => {
-        const now = performance.now();
-        // No snapshot is left out: if fetching is slow, so is playing.
-        at = (at + Math.min(1, (now - before) / wait)) % count;
-        before = now;
-        const index = the('smooth').checked ? Math.min(at, count - 1) : Math.floor(at);
-        await goto(object, index);
-        the('snapshot').value = Math.floor(index);
-        if (frame) frame = requestAnimationFrame(next);
-    };
-    frame = requestAnimationFrame(next);
-});
+the('save').addEventListener('click', () => void save());
+the('full').addEventListener('click', fill);
+document.addEventListener('fullscreenchange', () => press('full', document.fullscreenElement !== null));
 
 /** Lists files of the user's disk, and opens the first one. @param {File[]} files */
 function several(files) {
@@ -410,10 +379,12 @@ async function serve() {
         tab.close();
         problem('meshmap view has ended: run it again to open files.');
     });
-    const served = await (await fetch('files.json')).json();
-    list.serve(served);
+    const { files, addresses } = await (await fetch('files.json')).json();
+    // The server lets the page fetch addresses only if some were given to the command.
+    the('by-address').hidden = !addresses;
+    list.serve(files);
     if (location.hash) follow();
-    else location.replace(`#${new URLSearchParams({ url: served[0].url })}`);
+    else location.replace(`#${new URLSearchParams({ url: files[0].url })}`);
 }
 
 if ('served' in document.body.dataset) {

@@ -1,5 +1,8 @@
-import { AmbientLight, AnimationMixer, Box3, DirectionalLight, Group, PerspectiveCamera, Scene, Sphere, Spherical, Vector3, WebGLRenderer } from 'three';
+import {
+    AmbientLight, AnimationMixer, AxesHelper, Box3, DirectionalLight, GridHelper, Group, PerspectiveCamera, Scene, Sphere, Spherical, Vector3, WebGLRenderer,
+} from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
+import { Looks } from './looks.js';
 import { SkeletonLines } from './skeleton.js';
 
 /** The picture: a scene with one object, drawn when something has changed. */
@@ -22,10 +25,19 @@ export class Stage {
         this.scene.add(this.camera);
         this.controls = new OrbitControls(this.camera, canvas);
         this.controls.addEventListener('change', () => this.draw());
-        /** When the animation was drawn last, in milliseconds. */
-        this.drawn = 0;
-        /** @type {AnimationMixer | null} */
-        this.mixer = null;
+        this.looks = new Looks();
+        /** @type {import('./looks.js').Look} */
+        this.look = 'shaded';
+        /** @type {GridHelper | null} */
+        this.grid = null;
+        /** @type {AxesHelper | null} */
+        this.axes = null;
+        this.wantsGrid = false;
+        this.wantsAxes = false;
+        /** The side of the squares of the grid; 0 without one. */
+        this.square = 0;
+        /** @type {import('three').AnimationAction | null} */
+        this.action = null;
         /** @type {import('meshmap/three').MeshmapObject | null} */
         this.object = null;
         /** @type {SkeletonLines | null} */
@@ -41,18 +53,40 @@ export class Stage {
         this.renderer.setSize(width, height, false);
         this.camera.aspect = width / height;
         this.camera.updateProjectionMatrix();
+        this.dressPoints();
         this.draw();
     }
 
     /** Shows an object in place of another one, or nothing. @param {import('meshmap/three').MeshmapObject | null} object */
     show(object) {
+        this.looks.undress();
         if (this.object) this.turned.remove(this.object);
         this.bones(null);
-        this.mixer?.stopAllAction();
-        this.mixer = null;
+        this.action = null;
         this.object = object;
         if (object) this.turned.add(object);
+        this.dress();
         this.fit();
+    }
+
+    /** Draws the meshes in the chosen look: after another one is chosen, and after meshes have come. */
+    dress() {
+        if (this.object) this.looks.dress(this.object, this.look, this.object.file.info.conventions.vOrigin === 'top');
+        this.dressPoints();
+        this.draw();
+    }
+
+    /** Makes points as wide as in pictures of `meshmap render`: together they cover about a quarter of the picture. */
+    dressPoints() {
+        const side = Math.min(this.view.clientWidth, this.view.clientHeight);
+        this.object?.traverse((/** @type {any} */ part) => {
+            if (!part.isPoints) return;
+            const count = Math.max(1, part.geometry.getAttribute('position').count);
+            const width = Math.sqrt(side * side / (4 * count));
+            // As clay in shadow, which is seen on a light ground and on a dark one.
+            if (!part.material.vertexColors) part.material.color.set(0x8a857e);
+            part.material.size = Math.max(1.5, Math.min(side / 51, Math.max(side / 341, width)));
+        });
     }
 
     /** Draws the joints of a skeleton, or none. @param {import('three').Skeleton | null} skeleton */
@@ -68,15 +102,23 @@ export class Stage {
         this.draw();
     }
 
-    /** Plays an animation, or none. @param {import('three').AnimationClip | null} clip */
-    play(clip) {
-        this.mixer?.stopAllAction();
-        this.mixer = null;
+    /** Sets the animation that moves the joints; without one they stand in the bind pose. @param {import('three').AnimationClip | null} clip */
+    animate(clip) {
+        this.action?.getMixer().stopAllAction();
+        this.action = null;
         if (clip && this.object) {
-            this.mixer = new AnimationMixer(this.object);
-            this.mixer.clipAction(clip).play();
-            this.drawn = performance.now();
+            this.action = new AnimationMixer(this.object).clipAction(clip);
+            this.action.play();
+            this.pose(0);
         }
+        this.draw();
+    }
+
+    /** Moves the joints to where they are at a time of the animation. @param {number} seconds */
+    pose(seconds) {
+        if (!this.action) return;
+        this.action.time = seconds;
+        this.action.getMixer().update(0);
         this.draw();
     }
 
@@ -86,8 +128,8 @@ export class Stage {
         this.fit();
     }
 
-    /** A sphere around what is drawn: the meshes in their bind pose, or else the joints. */
-    bounds() {
+    /** A box around what is drawn: the meshes in their bind pose, or else the joints. */
+    box() {
         this.scene.updateMatrixWorld(true);
         const box = new Box3();
         this.object?.traverse((/** @type {any} */ part) => {
@@ -97,6 +139,18 @@ export class Stage {
             box.union(bound.applyMatrix4(part.matrixWorld));
         });
         if (box.isEmpty() && this.lines) box.setFromPoints(this.lines.places());
+        return box;
+    }
+
+    /** The sides of the box around what is drawn: wide, high and deep. Empty if nothing is drawn. @returns {number[]} */
+    sides() {
+        const box = this.box();
+        return box.isEmpty() ? [] : box.getSize(new Vector3()).toArray();
+    }
+
+    /** A sphere around what is drawn. */
+    bounds() {
+        const box = this.box();
         const sphere = box.isEmpty() ? new Sphere(new Vector3(), 1) : box.getBoundingSphere(new Sphere());
         const isUsable = Number.isFinite(sphere.radius) && sphere.center.toArray().every(Number.isFinite);
         return isUsable ? sphere : sphere.set(new Vector3(), 1);
@@ -114,6 +168,38 @@ export class Stage {
         this.controls.target.copy(sphere.center);
         this.camera.position.copy(sphere.center).add(new Vector3(0.55, 0.4, 1).normalize().multiplyScalar(distance));
         this.controls.update();
+        this.measure();
+    }
+
+    /** Draws the grid on the ground below the object, and the axes at the origin, if they are wanted. */
+    measure() {
+        for (const helper of [this.grid, this.axes]) {
+            if (helper) this.scene.remove(helper);
+            helper?.dispose();
+        }
+        this.grid = null;
+        this.axes = null;
+        const { center, radius } = this.bounds();
+        const size = Math.max(radius, 1e-9);
+        this.square = 0;
+        if (this.wantsGrid) {
+            this.square = roundedLength(size / 5);
+            const count = 2 * Math.ceil(size * 2 / this.square);
+            this.grid = new GridHelper(count * this.square, count, 0x8a9099, 0x8a9099);
+            this.grid.material.transparent = true;
+            this.grid.material.opacity = 0.45;
+            const box = this.box();
+            const ground = box.isEmpty() ? center.y - size : box.min.y;
+            const middle = (/** @type {number} */ at) => Math.round(at / this.square) * this.square;
+            this.grid.position.set(middle(center.x), ground, middle(center.z));
+            this.scene.add(this.grid);
+        }
+        if (this.wantsAxes) {
+            this.axes = new AxesHelper(size);
+            this.axes.renderOrder = 2;
+            /** @type {import('three').Material} */ (this.axes.material).depthTest = false;
+            this.scene.add(this.axes);
+        }
         this.draw();
     }
 
@@ -140,18 +226,37 @@ export class Stage {
     }
 
     draw() {
-        if (this.frame) return;
-        this.frame = requestAnimationFrame(() => {
+        this.frame ||= requestAnimationFrame(() => {
             this.frame = 0;
-            const now = performance.now();
-            this.mixer?.update((now - this.drawn) / 1000);
-            this.drawn = now;
-            if (this.lines) {
-                this.scene.updateMatrixWorld();
-                this.lines.update();
-            }
-            this.renderer.render(this.scene, this.camera);
-            if (this.mixer) this.draw();
+            this.drawNow();
         });
     }
+
+    drawNow() {
+        if (this.lines) {
+            this.scene.updateMatrixWorld();
+            this.lines.update();
+        }
+        this.renderer.render(this.scene, this.camera);
+    }
+
+    /** The picture as a PNG, on the ground that the page has. @returns {Promise<Blob | null>} */
+    picture() {
+        this.drawNow();
+        const canvas = this.renderer.domElement;
+        const copy = Object.assign(document.createElement('canvas'), { width: canvas.width, height: canvas.height });
+        const context = copy.getContext('2d');
+        if (!context) return Promise.resolve(null);
+        context.fillStyle = getComputedStyle(this.view).backgroundColor;
+        context.fillRect(0, 0, copy.width, copy.height);
+        context.drawImage(canvas, 0, 0);
+        return new Promise((resolve) => copy.toBlob(resolve, 'image/png'));
+    }
+}
+
+/** The length below another one that is 1, 2 or 5 times a power of ten. @param {number} length */
+function roundedLength(length) {
+    const power = 10 ** Math.floor(Math.log10(length));
+    const share = length / power;
+    return power * (share >= 5 ? 5 : share >= 2 ? 2 : 1);
 }

@@ -6,6 +6,20 @@ use std::path::PathBuf;
 use super::{Outcome, usage};
 use crate::inputs::Choice;
 
+/// The arguments of `meshmap view`.
+#[derive(clap::Args)]
+pub(crate) struct ViewArgs {
+    /// Files, directories to search, or `-` for standard input.
+    #[arg(required_unless_present = "files_from")]
+    paths: Vec<PathBuf>,
+    /// Also look for images anywhere below this directory. It may be the root of a game. Can be given several times.
+    #[arg(long, value_name = "DIR")]
+    textures: Vec<PathBuf>,
+    /// Print the URL of the page, and do not open it.
+    #[arg(long)]
+    no_open: bool,
+}
+
 /// The message of a program without the page.
 fn without_page() -> io::Result<Outcome> {
     usage(
@@ -16,7 +30,7 @@ fn without_page() -> io::Result<Outcome> {
 }
 
 #[cfg(not(feature = "view"))]
-pub(crate) fn run(_: &[PathBuf], _: bool, _: &Choice, _: &mut impl Write) -> io::Result<Outcome> {
+pub(crate) fn run(_: &ViewArgs, _: &Choice, _: &mut impl Write) -> io::Result<Outcome> {
     without_page()
 }
 
@@ -28,7 +42,9 @@ mod with_page {
     use std::ffi::OsStr;
     use std::fs;
     use std::process::{Command, Stdio};
+    use std::sync::Mutex;
 
+    use meshmap_images::Library;
     use tempfile::NamedTempFile;
 
     use super::super::{bad, outputs, print_stderr};
@@ -36,25 +52,24 @@ mod with_page {
     use crate::inputs::{self, Input, Problem};
     use crate::interrupt;
     use crate::text;
-    use crate::view::{self, Content, End, Served, Server};
+    use crate::view::{self, Content, End, Files, Served, Server};
 
     pub(crate) fn run(
-        paths: &[PathBuf],
-        opens: bool,
+        args: &ViewArgs,
         choice: &Choice,
         out: &mut impl Write,
     ) -> io::Result<Outcome> {
         if !view::is_there() {
             return without_page();
         }
-        let found = inputs::find(paths, choice);
+        let found = inputs::find(&args.paths, choice);
         for (path, why) in &found.unreadable {
             print_stderr(format_args!("{}: {why}", text::path(path)));
         }
         let how = choice.reading(outputs::SHARES, true);
         let mut files = Vec::new();
         for input in found.files.iter().filter(|input| input.is_mesh(&how)) {
-            match served(input, paths, choice) {
+            match served(input, &args.paths, choice) {
                 Ok(served) => files.push(served),
                 Err(why) => print_stderr(format_args!("{}: {why}", input.shown())),
             }
@@ -64,6 +79,14 @@ mod with_page {
         }
         let interrupted = interrupt::watch();
         let count = text::plural(files.len() as u64, "file");
+        let files = Files {
+            list: files,
+            textures: args.textures.clone(),
+            library: Library::default(),
+            limits: choice.memory.limits_of(outputs::SHARES),
+            memory: choice.memory.whole(),
+            decoding: Mutex::default(),
+        };
         let server = match Server::bind(files) {
             Ok(server) => server,
             Err(error) => {
@@ -75,7 +98,7 @@ mod with_page {
         let address = server.address();
         writeln!(out, "{address}")?;
         out.flush()?;
-        if opens {
+        if !args.no_open {
             match launch_file(&address)
                 .and_then(|file| open(file.path().as_os_str()).map(|()| file))
             {

@@ -2,25 +2,20 @@
 //!
 //! Each connection has a thread, and carries one request. The number of connections is limited.
 
-use std::borrow::Cow;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use meshmap::Source;
-use meshmap_export::find_texture;
-use meshmap_outputs::open_regular;
-use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
+use super::files::{Answer, Content, Files};
 use super::page;
 use super::request::{Part, Request};
 
-/// The name of each file in its address. Images that it names have the same address except for the name.
-const MESH: &str = "mesh";
+/// The page and its images come from this server only. It is added to the policy that the page itself has.
+const POLICY: &str = "connect-src 'self'; img-src 'self' data: blob:; frame-ancestors 'none'";
 /// Connections that are answered at the same time.
 const MOST_CONNECTIONS: usize = 64;
 /// The timeout of one read, after which a tab checks that the server still runs, and of one write.
@@ -33,22 +28,6 @@ const MOST_REST: usize = 64 << 10;
 const REST: Duration = Duration::from_secs(2);
 /// Files are read and sent in pieces of this size.
 const PIECE: u64 = 256 << 10;
-
-/// A file that the page may read.
-pub(crate) struct Served {
-    /// The name that the page shows.
-    pub(crate) name: String,
-    pub(crate) content: Content,
-}
-
-/// The bytes of a file.
-#[derive(Clone)]
-pub(crate) enum Content {
-    /// A file, which is opened for each request; its path has no links.
-    File(PathBuf),
-    /// Standard input, a pipe, or a file in a store.
-    Source(Source),
-}
 
 /// The reason why the server ended.
 #[derive(Debug, PartialEq)]
@@ -65,7 +44,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// Listens at a free port of the loopback interface.
-    pub(crate) fn bind(files: Vec<Served>) -> io::Result<Self> {
+    pub(crate) fn bind(files: Files) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let site = Site {
             host: listener.local_addr()?,
@@ -154,7 +133,7 @@ struct Site {
     token: String,
     /// The file that leads the browser to the page, until the page is there.
     launch: Mutex<Option<NamedTempFile>>,
-    files: Vec<Served>,
+    files: Files,
     tabs: Mutex<Tabs>,
     connections: AtomicUsize,
     is_over: AtomicBool,
@@ -212,45 +191,21 @@ impl Site {
             let head = format!("Content-Encoding: gzip\r\nContent-Type: {kind}\r\n");
             return respond(stream, &request, &head, content);
         }
-        match path {
-            "files.json" => {
-                let head = "Content-Type: application/json\r\n";
-                respond(stream, &request, head, self.list().to_string().as_bytes())
-            }
-            "tab" => self.tab(stream),
-            _ => match self.content(path) {
-                Some(content) => send(stream, &request, &content),
-                None => status(stream, 404),
-            },
-        }
-    }
-
-    /// The names and addresses of the files, for the page.
-    fn list(&self) -> Value {
-        let files = self.files.iter().enumerate();
-        files
-            .map(
-                |(index, file)| json!({ "name": file.name, "url": format!("file/{index}/{MESH}") }),
-            )
-            .collect()
-    }
-
-    /// A file, as `file/7/mesh`, or an image that it names, as `file/7/crate.png`.
-    fn content(&self, path: &str) -> Option<Cow<'_, Content>> {
-        let (index, name) = path.strip_prefix("file/")?.split_once('/')?;
-        let index = Some(index).filter(|index| index.bytes().all(|byte| byte.is_ascii_digit()))?;
-        let file = self.files.get(index.parse::<usize>().ok()?)?;
-        if name == MESH {
-            return Some(Cow::Borrowed(&file.content));
-        }
-        let Content::File(mesh) = &file.content else {
-            return None;
+        let answer = match path {
+            "tab" => return self.tab(stream),
+            "files.json" => Some(Answer::Json(self.files.to_json())),
+            _ => path
+                .strip_prefix("file/")
+                .and_then(|address| self.files.answer(address)),
         };
-        let folder = mesh.parent()?.to_owned();
-        Some(Cow::Owned(Content::File(find_texture(
-            &unescaped(name)?,
-            &[folder],
-        )?)))
+        match answer {
+            Some(Answer::Content(content)) => send(stream, &request, &content),
+            Some(Answer::Json(value)) => {
+                let head = "Content-Type: application/json\r\n";
+                respond(stream, &request, head, value.to_string().as_bytes())
+            }
+            None => status(stream, 404),
+        }
     }
 
     /// The token and the path after it, unless the request comes from another site.
@@ -310,18 +265,6 @@ impl Site {
         }
         Ok(())
     }
-}
-
-/// A part of an address without the escapes of bytes.
-fn unescaped(text: &str) -> Option<String> {
-    let mut parts = text.split('%');
-    let mut bytes = parts.next()?.as_bytes().to_vec();
-    for part in parts {
-        let (hex, rest) = part.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(hex, 16).ok()?);
-        bytes.extend(rest.as_bytes());
-    }
-    String::from_utf8(bytes).ok()
 }
 
 /// 128 random bits of the system.
@@ -391,24 +334,6 @@ fn send(stream: &mut TcpStream, request: &Request, content: &Content) -> io::Res
     Ok(())
 }
 
-impl Content {
-    /// The bytes of the file at the time of a request, and their number.
-    fn open(&self) -> io::Result<(Source, u64)> {
-        let source = match self {
-            Self::File(path) => {
-                let file = open_regular(path)?;
-                Source::from_file(file).map_err(io::Error::other)?
-            }
-            Self::Source(source) => source.clone(),
-        };
-        let length = source
-            .len()
-            .map_err(io::Error::other)?
-            .ok_or(io::ErrorKind::NotSeekable)?;
-        Ok((source, length))
-    }
-}
-
 /// Ends a connection. The rest of the request is read first, because a connection that is closed before loses the response.
 fn finish(stream: &mut TcpStream) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
@@ -463,6 +388,7 @@ fn head(code: u16) -> String {
     };
     format!(
         "HTTP/1.1 {code} {words}\r\nConnection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\
-         Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\nX-Frame-Options: DENY\r\n"
+         Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\nX-Frame-Options: DENY\r\n\
+         Content-Security-Policy: {POLICY}\r\n"
     )
 }

@@ -1,0 +1,120 @@
+// The panel about the open file: facts, meshes, findings.
+
+/** @param {string} id @returns {any} */
+const the = (id) => document.getElementById(id);
+const number = new Intl.NumberFormat('en');
+const FORMATS = { cgeo: 'CGeo (Corona proxy)', iqm: 'IQM', openctm: 'OpenCTM', slmesh: 'Second Life mesh', tmf: 'TMF' };
+/** The most rows of a list. */
+const MOST = 100;
+
+/** @param {string} tag @param {string} text @param {string} [name] */
+export function element(tag, text, name = '') {
+    const made = document.createElement(tag);
+    made.textContent = text;
+    made.className = name;
+    return made;
+}
+
+/**
+ * The facts about a file.
+ *
+ * @param {import('meshmap/three').MeshmapObject} object
+ * @param {string} name
+ * @param {number | null} size The length of a file of the user's disk.
+ * @param {number[]} sides The sides of the box around what is drawn; empty if they are not known.
+ */
+export function facts(object, name, size, sides) {
+    const { info } = object.file;
+    const { scene } = object;
+    const knowsUnit = info.format !== 'slmesh' && scene?.metresPerUnit !== null;
+    const rows = [
+        ['Format', FORMATS[info.format]],
+        ['Name', info.name ?? name.split('/').pop() ?? name],
+        ['Size', size === null ? null : `${number.format(size)} bytes`],
+        ['Wide, high, deep', dimensions(sides, knowsUnit ? ' m' : '')],
+        ['Up', scene && (scene.knowsUp ? scene.up.toUpperCase() : `not specified, drawn as ${scene.up.toUpperCase()}`)],
+        ['Joints', object.skeleton?.bones.length ?? (info.jointCount || null)],
+        ['Images', images(object)],
+    ];
+    the('about').hidden = false;
+    the('facts').replaceChildren(...rows.filter(([, value]) => value !== null).map(([term, value]) => {
+        const row = document.createElement('div');
+        row.append(element('dt', String(term)), element('dd', String(value)));
+        return row;
+    }));
+}
+
+/** @param {number[]} sides @param {string} unit */
+function dimensions(sides, unit) {
+    if (sides.length === 0 || !sides.every(Number.isFinite)) return null;
+    return sides.map((length) => Number(length.toPrecision(3))).join(' × ') + unit;
+}
+
+/** The number of images that are shown, of those that the file names. @param {import('meshmap/three').MeshmapObject} object */
+function images(object) {
+    const named = new Set((object.scene?.shapes ?? []).map(({ material }) => material?.image).filter(Boolean));
+    const shown = new Set(object.children.flatMap((/** @type {any} */ child) => [child.material ?? []].flat()).map(({ map }) => map).filter(Boolean));
+    return named.size === 0 ? null : `${number.format(shown.size)} shown of ${number.format(named.size)} names`;
+}
+
+/**
+ * The meshes that are shown, each of which can be hidden, and the findings about them.
+ *
+ * @param {import('meshmap/three').MeshmapObject} object
+ * @param {() => void} onHide
+ */
+export function meshes(object, onHide) {
+    const parts = object.children.filter((/** @type {any} */ child) => child.geometry);
+    the('parts').hidden = parts.length === 0;
+    the('meshes').replaceChildren(...parts.slice(0, MOST).map((/** @type {any} */ part) => {
+        const item = document.createElement('li');
+        const label = document.createElement('label');
+        const box = Object.assign(document.createElement('input'), { type: 'checkbox', checked: part.visible });
+        box.addEventListener('change', () => {
+            part.visible = box.checked;
+            onHide();
+        });
+        const { geometry } = part;
+        const triangles = (geometry.index?.count ?? 0) / 3;
+        const count = triangles ? `${number.format(triangles)} triangles` : `${number.format(geometry.getAttribute('position')?.count ?? 0)} points`;
+        label.append(box, element('span', part.name, 'name'), element('span', count, 'of'));
+        item.append(label);
+        return item;
+    }));
+    const hidden = parts.length - Math.min(parts.length, MOST);
+    const left = Math.max(0, object.meshCount - parts.length - object.errors.length);
+    the('more').textContent = [
+        hidden ? `${number.format(hidden)} more are shown, and not listed.` : '',
+        left ? `${number.format(left)} more are in the file, and not shown.` : '',
+    ].filter(Boolean).join(' ');
+    const found = [
+        ...object.errors.map((error) => ({ severity: 'unusable', message: error.message })),
+        ...object.file.info.findings,
+        ...parts.flatMap((/** @type {any} */ part) => part.userData.meshmap.findings),
+    ];
+    the('told').hidden = false;
+    the('findings').replaceChildren(...(found.length ? found : [{ severity: '', message: 'None.' }]).slice(0, MOST).map(({ severity, message }) => {
+        const item = document.createElement('li');
+        item.append(element('span', severity ? `${severity}: ` : '', `severity ${severity}`), message);
+        return item;
+    }));
+}
+
+/**
+ * The levels of detail of a file, one of which is shown.
+ *
+ * @param {import('meshmap/three').MeshmapObject} object
+ * @param {(level: string) => void} onChoose
+ */
+export function levels(object, onChoose) {
+    const { levels } = object.file.info;
+    the('lod').hidden = levels.length === 0;
+    the('levels').replaceChildren(the('levels').firstElementChild, ...levels.map(({ name, byteRange }) => {
+        const label = document.createElement('label');
+        const radio = Object.assign(document.createElement('input'), { type: 'radio', name: 'level', value: name, checked: name === object.level });
+        radio.addEventListener('change', () => onChoose(name));
+        const bytes = byteRange ? `${number.format(byteRange[1] - byteRange[0])} bytes` : 'damaged';
+        label.append(radio, name.replace('_lod', '').replace('_', ' '), element('span', bytes, 'of'));
+        return label;
+    }));
+}

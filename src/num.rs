@@ -1,4 +1,6 @@
 //! Sizes and ranges as files count them, and numbers in messages.
+//!
+//! Offsets and sizes of a file are `u64` until they index memory, and sums and products of them are checked.
 
 use std::borrow::Cow;
 use std::fmt::Display;

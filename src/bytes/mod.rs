@@ -1,4 +1,12 @@
 //! Sources of the bytes of a file, and typed views of them.
+//!
+//! * `source` has [`Source`], the only way to the bytes of a file; `reader` the readers of callers, `fragments` the bytes that an
+//!   asynchronous client supplies.
+//! * `walk` reads chains of structures with few requests. It keeps a mebibyte of windows at most, so that an open file is small.
+//! * `array` has [`Array`], a view of bytes as numbers, and `out` the memory of callers that values are written to.
+//!
+//! The same bytes give the same values, errors and findings from every kind of source. Only the path differs, which a `Source` adds to
+//! an error at the end of a call that opens or reads.
 
 mod array;
 mod element;

@@ -1,4 +1,7 @@
 //! The codecs: bytes in, bytes out, without knowledge of files and formats. Deflate is the package `meshmap-inflate`.
+//!
+//! A codec reads a slice and writes a slice. Its [`Fault`] becomes the cause of an error in `decode`. LZMA and deflate each have a second,
+//! independent decoder (`lzma/reference`, `decode/reference`), which tests and `verify --cross-check` compare with the first one.
 
 use std::fmt;
 

@@ -7,6 +7,12 @@
 //!
 //! A file object has a meter as well: of decoded arrays that it keeps for later calls. What is kept is charged to each call that uses
 //! it as if the call had decoded it, so that no verdict depends on earlier calls.
+//!
+//! The meter is the only way to allocate memory by a number from a file ([`memory`]). It counts everything that the call holds: decoded
+//! arrays, copies that a view or a remap makes, and scratch. Decoders of several threads charge as their output grows.
+//!
+//! Time is in proportion to stored bytes, decoded bytes and items: no number of a file multiplies with another. Lists are made once for
+//! each call or handle, and names are looked up in sets. What real files have few of has a cap ([`caps`]).
 
 pub(crate) mod caps;
 pub(crate) mod job;

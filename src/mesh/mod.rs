@@ -1,4 +1,15 @@
 //! Meshes as a renderer sees them, whatever the format.
+//!
+//! * `view` has [`MeshView`]: attributes, indices, materials (`materials`, `material_group`) and bounds of one mesh. Vertices and
+//!   triangles have the number and the order of the file: nothing is merged, reordered, flipped or scaled unless the caller asks for it.
+//! * `load`, `group` and `turn` make views of the attributes of another view: decoded once, with the vertices of one material (`used`),
+//!   in other conventions. `attribute_list` has the trait for such attributes.
+//! * `layout` describes a vertex buffer. `vertex_writer` fills it with blocks of vertices, one attribute after the other;
+//!   `convert_elements` converts the elements of a block, and `interleave` copies them to the vertices. `component` is the plain
+//!   implementation that tests compare. `gather` does the same for arrays of snapshots.
+//! * `remap` makes one index of several, for formats that have an index for each attribute.
+//! * `texture` has the paths at which the image of a name may be; `winding` compares triangles with normals; `influences` are joints and
+//!   weights as programs draw them.
 
 mod attribute;
 mod attribute_list;

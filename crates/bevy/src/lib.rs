@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+// `dump` prints what an app gets, `examples` draws files to PNGs, and `web` runs in a browser.
+
 // Layers, from bottom to top; `.ci/layers` checks them:
 //
 //     error label settings assets: errors, labels, settings, and the assets of a file

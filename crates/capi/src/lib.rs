@@ -1,4 +1,5 @@
-//! The C interface of meshmap. Users of C and C++ read `include/meshmap.h`, which is made from this.
+//! The C interface of meshmap. Users of C and C++ read `include/meshmap.h`, which the test `header` makes from this, in reading
+//! order.
 //!
 //! Every function of the header is here, as `pub unsafe extern "C" fn`. What they have in common:
 //!

@@ -1,4 +1,19 @@
 //! Writes a mesh file as a file of another format.
+//!
+//! 1. `meshmap_scene::Scene` is the meaning of the file: shapes, joints, clips, unit, axes. No writer decides about these.
+//! 2. `Plan` has the rules by which the target writes the scene: whether corners and V are turned, which triangles are left out, and the
+//!    axes and the unit of numbers (`Frame`) in targets that have no root to turn and scale everything.
+//! 3. `Images` finds the images that materials name, and decides which of them become PNG.
+//! 4. `ledger` reports the facts that the target drops. Each target has one `match` of all kinds of facts, so that a new kind does not
+//!    compile until every target has decided about it; `tests/ledger.rs` has files with and without each kind.
+//! 5. The writer reads one `Shape` after another into a `Buffer`: streams of numbers, and the lists of corners that refer to them. A CGeo
+//!    file has a list for each stream, other formats one for all. OBJ, and USD for shapes with keys, write the lists as they are. glTF
+//!    makes vertices of them (`gltf/vertices`). PLY, STL and other shapes in USD ask for one list (`Shape::read_vertices`). A shape with
+//!    several keys is read key by key into one buffer: glTF writes morph targets (`gltf/morphs`), USD time samples (`usd/keys`), PC2
+//!    positions; targets without time take the first key.
+//! 6. `read` moves numbers by the `Pose` and checks that they are finite; `rig` has joints and clips for glTF and USD.
+//! 7. `Outcome::report` has kinds and numbers of what is left out, changed or assumed; `meshmap_job` has all words for them, which take
+//!    the names of options from the program. `Images::finish` moves complete files to their paths.
 
 use std::path::Path;
 

@@ -1,4 +1,15 @@
 //! The images that a file names, for conversions and pictures.
+//!
+//! 1. `meshmap::texture_paths` makes paths of the name in the file, the best first. None of them leads out of a folder.
+//! 2. [`Search::find`] asks [`Library::find`] for the first of them that is there: next to the file, then below the folders of
+//!    `--textures`. A run has one library, whose clones in settings share it.
+//! 3. [`Library::needed_bytes`] reads the head of an image. The caller charges this to its budget, and `Library::pixels`, `alpha` and
+//!    `as_png` decode within it.
+//! 4. `images` of `meshmap-export` refers to the image, copies it or puts it into the output, as a PNG if programs do not read its kind
+//!    there. The alpha channel decides about `alphaMode` of glTF and the opacity of USD. `images` of `meshmap-render` makes a texture
+//!    with smaller copies, which is sampled as glTF requires.
+//! 5. `Textures` (`looked_for`) has each name and the file that was found. It is in the record of the output, and `find_up_to_date` looks
+//!    for the same images again.
 
 use std::path::{Path, PathBuf};
 

@@ -8,6 +8,14 @@
 //!   names that are known only later, such as of further buffers.
 //! * [`Record`] remembers what outputs were made from, so that the next run makes only what is missing or has changed.
 //!
+//! This is the only code of the project that creates, replaces or removes a file of a user. A program writes outputs in these steps:
+//!
+//! 1. It makes [`Outputs`] of the folder that the user named, or [`Place::at`] of a file.
+//! 2. Before the first byte, it asks [`find_conflict`] for two outputs of the run that would take one name.
+//! 3. [`Record::read`] reads the lines about these places. An output is up to date if the source, the settings with the revision of the
+//!    writer, and the files at their places are the recorded ones, and if the program finds the same further files, such as images.
+//! 4. [`Output::finish_together`] moves the part files to their places, and [`Record::add`] records them.
+//!
 //! # Several processes
 //!
 //! Processes may write to one folder at the same time, also the same outputs. Each file is whole. The files of one output belong

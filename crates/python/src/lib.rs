@@ -9,7 +9,7 @@
 //!   interpreter ends, CPython up to 3.13 ends other threads by unwinding their stacks, which would abort the process at frames of
 //!   Rust. Such a thread stops here until the process ends.
 //! * `source.rs`: the arguments of `open`; `opening.rs` makes the class of the file's format. Python's `bytes` objects are read in
-//!   place, other buffers are copied, because they can change.
+//!   place. Other buffers are copied, because they can change, unless `mmap=True` promises that they do not.
 //! * `readers.rs`: a reader's exception travels in the `io::Error` through the library, and `error.rs` raises that very object
 //!   again. KeyboardInterrupt and others that are not an `Exception` are also kept next to the reader, and `living.rs` raises them
 //!   after the call, whatever the library made of the error. A reader that is running on a thread is recorded there: a call for its
@@ -28,6 +28,9 @@
 //! * `crates/python/stubs` copies the doc strings of the module to `_meshmap.pyi`.
 //! * `catalog.rs`: rows of `meshmap_catalog::rows` as an Arrow stream, with facts only or with arrays. The consumer of the stream
 //!   may hold the GIL or not; the GIL is released while files are read, because their readers may be Python code.
+//! * Unsafe code: the structure of the buffer protocol and the memory of an array that a call fills (`buffer.rs`), calls that may be
+//!   unwound (`call.rs`), the pointer to the pool of a process and a function of glibc that returns freed memory (`pool.rs`), buffers
+//!   that are read in place and maps (`source.rs`).
 
 // Layers, from bottom to top; `.ci/layers` checks them:
 //

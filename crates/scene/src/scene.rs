@@ -1,4 +1,9 @@
 //! All of a file that is drawn, and what its numbers mean.
+//!
+//! This is the only place that decides. Conversions (`meshmap-export`), pictures (`meshmap-render`), the browser
+//! (`crates/web/src/scene.rs`), Python (`crates/python/src/whole.rs`), Blender through Python (`blender/meshmap_io/model/read.py`), Bevy
+//! (`crates/bevy/src/loader.rs`) and C (`crates/capi/src/scene.rs`) ask the same [`Scene`]. `iqm`, `slmesh`, `openctm`, `tmf` and
+//! `snapshots` have what is special in a format. `.ci/slow doors` compares all programs, and the written files, with the stored arrays.
 
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};

@@ -1,4 +1,7 @@
 //! Code that the tests, benchmarks and fuzzers of `meshmap` share. Not published.
+//!
+//! Writers of small files and of decompression bombs, files of any number of tiny items, every public call by name, the exercise of each
+//! format (all calls on any bytes, with their guarantees), faulty readers, and an allocator that counts.
 
 // Layers, from bottom to top; `.ci/layers` checks them:
 //

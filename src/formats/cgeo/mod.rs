@@ -35,6 +35,24 @@
 //! # Ok::<(), meshmap::Error>(())
 //! ```
 
+// An open file (`file`) has the layout, the options, the lengths that were learned, and the arrays of the first mesh (`first_mesh`). The
+// files above it are functions over it: `read_policy` decides which bytes are read, `read` reads them, `stream` decodes them, and `base`
+// decodes the mesh that differences are added to. `Proxy` and `Snapshot` stand on top, and `motion` (positions between snapshots), `play`
+// (decoding ahead), `vertices` (vertex buffers) and `cache` (meshes for many threads) use them. `cached_meshes` decides which meshes are
+// evicted.
+//
+// One array, from the file to the caller: `Proxy::open(path)?.snapshot(7)?.positions()?`
+//
+// 1. `Layout::read` casts the header and the offset table in place. `dialect_search` finds what the published text leaves open.
+//    `snapshot(7)` checks its offset; `Layout::extent` is the range to the next one. It reads nothing.
+// 2. `positions` asks `StoredSnapshot::with_mesh` (`read`) for the mesh. That reads the headers (`sections`) and as many bytes as
+//    `ReadPolicy` decides. If they do not suffice, it reads more, and decoding begins again.
+// 3. `Stream::next_array` (`stream`) is the only place that knows the order of arrays. The stream is inflated up to the last position
+//    and no further. Memory is charged to a `Meter` first.
+// 4. If the snapshot is a difference, `base::array` returns the positions of snapshot 0, decoded once for all threads in a `Slot`.
+//    `Stream::array` adds the difference to them piece by piece, while a piece is in the processor's cache.
+// 5. The vector becomes an `Array<[f32; 3]>` without a copy. Uncompressed arrays in memory are views of the source.
+
 mod array_list;
 mod arrays;
 mod base;

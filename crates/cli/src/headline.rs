@@ -29,7 +29,7 @@ pub(crate) fn lines(inspection: &Inspection, textures: &[PathBuf]) -> Vec<String
     lines
 }
 
-/// What the file is, and what moves in it.
+/// The kind of file, and the parts that move.
 fn kind(inspection: &Inspection, overview: &Overview) -> String {
     let joints = match overview.joints {
         None => "joints".to_owned(),
@@ -111,7 +111,7 @@ fn clips(overview: &Overview) -> String {
     with_more(words, overview.clip_count)
 }
 
-/// Names, and the number of those that are not there.
+/// Names, and the number of the names that are not listed.
 fn with_more(mut names: Vec<String>, count: usize) -> String {
     let more = count.saturating_sub(names.len());
     if more > 0 {

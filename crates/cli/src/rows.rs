@@ -97,7 +97,7 @@ impl Layout {
         if self.screen.is_terminal() {
             width = self.screen.width;
             if text::width(&shown) > self.path {
-                // A whole path has a line of its own, above the cells.
+                // A whole path is on a separate line, above the cells.
                 first = format!("{}\n", line.trim_end());
                 line = " ".repeat(2 + self.path);
             }

@@ -12,9 +12,9 @@ use crate::scene::unit_of;
 use crate::snapshots::rate_of_snapshots;
 use crate::unit::Unit;
 
-/// What a file is, as far as its headers and tables say: no mesh is read, as [`Scene::new`](crate::Scene::new) reads indices.
+/// A file, as far as its headers and tables describe it: no mesh is read, while [`Scene::new`](crate::Scene::new) reads indices.
 ///
-/// The numbers are those of a scene of all of the file.
+/// The numbers are the same as in a scene of the whole file.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Overview {

@@ -50,7 +50,7 @@ function dimensions(sides, unit) {
     return sides.map((length) => Number(length.toPrecision(3))).join(' × ') + unit;
 }
 
-/** The number of images that are shown, of those that the file names. @param {import('meshmap/three').MeshmapObject} object */
+/** The number of images that are shown, and of the names of images in the file. @param {import('meshmap/three').MeshmapObject} object */
 function images(object) {
     const named = new Set((object.scene?.shapes ?? []).map(({ material }) => material?.image).filter(Boolean));
     const shown = new Set(object.children.flatMap((/** @type {any} */ child) => [child.material ?? []].flat()).map(({ map }) => map).filter(Boolean));

@@ -285,7 +285,7 @@ function toggleBones() {
     bones();
 }
 
-/** What the keys do while the picture has the focus; the stage turns it by further keys. @type {Map<string, () => void>} */
+/** The effects of keys while the picture has the focus; the stage turns it by further keys. @type {Map<string, () => void>} */
 const KEYS = new Map([
     [' ', () => timeline.toggle()],
     [',', () => timeline.step(-1)],

@@ -36,7 +36,7 @@ pub(crate) struct ConvertArgs {
     to: Option<Target>,
     #[command(flatten)]
     convert: Convert,
-    /// Add the animations of these IQM files. In directories, those of the files that have the same joints.
+    /// Add the animations of these IQM files. In directories, only files with the same joints are used.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     with: Vec<PathBuf>,
     /// Print the outputs, and write nothing.

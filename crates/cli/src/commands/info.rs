@@ -31,7 +31,7 @@ pub(crate) struct InfoArgs {
     /// Print the schema of the JSON objects.
     #[arg(long, exclusive = true)]
     pub(crate) schema: bool,
-    /// Decode and check everything. Counts are exact, and the problems are those that `verify` reports. By default little is
+    /// Decode and check everything. Counts are exact, and all problems are listed, as `verify` reports them. By default little is
     /// read, and NaN or values out of range may be missed: the last line reports this, and in JSON `checked` is false.
     #[arg(long)]
     full: bool,

@@ -82,7 +82,7 @@ impl Content {
 }
 
 impl Files {
-    /// The names and addresses of the files, for the page. It may not fetch other addresses: the command fetches those that the user names.
+    /// The names and addresses of the files, for the page. It may not fetch other addresses: the command fetches the addresses that the user names.
     pub(super) fn to_json(&self) -> Value {
         let mut files = Vec::new();
         for (index, file) in self.list.iter().enumerate() {

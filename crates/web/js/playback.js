@@ -12,6 +12,8 @@ export class Playback {
     #last = 0;
     /** The difference between the last two snapshots that were read. */
     #step = 0;
+    /** How often in succession it was the same. */
+    #repeated = 0;
     /** Snapshots that are read, or wait to be shown. @type {Map<number, { moment: Promise<Moment>, abort: AbortController }>} */
     #ahead = new Map();
     /** The two snapshots that were used last. @type {Map<number, Moment>} */
@@ -68,15 +70,17 @@ export class Playback {
     }
 
     /**
-     * Reads a snapshot. If it is as far from the last one as that was from the one before, the next snapshots are read meanwhile;
-     * after the last snapshot comes the first.
+     * Reads a snapshot. If the steps between snapshots are equal, the next snapshots are read meanwhile; after the last snapshot comes the
+     * first. Steps over several snapshots have to be equal more often: they are those of a program that leaves out what it has no time
+     * for, and what is read for it ahead is seldom what it asks for next.
      *
      * @param {number} index
      */
     #read(index) {
         const { count } = this.file.info.snapshots ?? { count: 1 };
         const step = (index - this.#last + count) % count;
-        const ahead = step > 0 && step === this.#step ? this.ahead : 0;
+        this.#repeated = step === this.#step ? this.#repeated + 1 : 0;
+        const ahead = step > 0 && this.#repeated >= (step === 1 ? 1 : 3) ? this.ahead : 0;
         this.#step = step;
         this.#last = index;
         const next = Array.from({ length: Math.min(ahead, count - 1) }, (_, number) => (index + (number + 1) * step) % count);

@@ -12,7 +12,7 @@ export class Playback {
     #last = 0;
     /** The difference between the last two snapshots that were read. */
     #step = 0;
-    /** How often in succession it was the same. */
+    /** The number of times in succession that it was the same. */
     #repeated = 0;
     /** Snapshots that are read, or wait to be shown. @type {Map<number, { moment: Promise<Moment>, abort: AbortController }>} */
     #ahead = new Map();
@@ -71,8 +71,8 @@ export class Playback {
 
     /**
      * Reads a snapshot. If the steps between snapshots are equal, the next snapshots are read meanwhile; after the last snapshot comes the
-     * first. Steps over several snapshots have to be equal more often: they are those of a program that leaves out what it has no time
-     * for, and what is read for it ahead is seldom what it asks for next.
+     * first. Steps over several snapshots have to be equal more often: a program that leaves out snapshots for lack of time seldom asks
+     * for what was read ahead.
      *
      * @param {number} index
      */

@@ -31,7 +31,7 @@ export function facts(object, name, size, sides) {
         ['Format', FORMATS[info.format]],
         ['Name', info.name ?? name.split('/').pop() ?? name],
         ['Size', size === null ? null : `${number.format(size)} bytes`],
-        ['Wide, high, deep', dimensions(sides, knowsUnit ? ' m' : '')],
+        ['W × H × D', dimensions(sides, knowsUnit ? ' m' : '')],
         ['Up', scene && (scene.knowsUp ? scene.up.toUpperCase() : `not specified, drawn as ${scene.up.toUpperCase()}`)],
         ['Joints', object.skeleton?.bones.length ?? (info.jointCount || null)],
         ['Images', images(object)],
@@ -50,11 +50,16 @@ function dimensions(sides, unit) {
     return sides.map((length) => Number(length.toPrecision(3))).join(' × ') + unit;
 }
 
+/** Names with the ending of an image. Others are names of materials, which may mean an image as well. */
+const IMAGE = /\.(png|jpe?g|tga|bmp|webp|dds|tiff?|gif)/i;
+
 /** The number of images that are shown, and of the names of images in the file. @param {import('meshmap/three').MeshmapObject} object */
 function images(object) {
-    const named = new Set((object.scene?.shapes ?? []).map(({ material }) => material?.image).filter(Boolean));
+    const names = new Set((object.scene?.shapes ?? []).map(({ material }) => material?.image ?? '').filter((name) => IMAGE.test(name)));
     const shown = new Set(object.children.flatMap((/** @type {any} */ child) => [child.material ?? []].flat()).map(({ map }) => map).filter(Boolean));
-    return named.size === 0 ? null : `${number.format(shown.size)} shown of ${number.format(named.size)} names`;
+    const missing = Math.max(0, names.size - shown.size);
+    if (names.size + shown.size === 0) return null;
+    return `${number.format(shown.size)} shown${missing ? `, ${number.format(missing)} not found` : ''}`;
 }
 
 /**

@@ -284,3 +284,38 @@ pub(crate) fn or_current(folder: &Path) -> &Path {
         folder
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::io::Read;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn no_link_on_the_way_to_a_file_is_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::write(root.join("a/b/file"), "text").unwrap();
+        symlink(root.join("a"), root.join("linked")).unwrap();
+        symlink(root.join("a/b/file"), root.join("file")).unwrap();
+
+        let mut text = String::new();
+        let mut file = open_without_links(root.join("a/b/file")).unwrap();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "text");
+        for path in [
+            root.join("linked/b/file"),
+            root.join("file"),
+            root.join("a/b"),
+            root.join("a/../a/b/file"),
+            root.join("a/b/none"),
+            PathBuf::from("Cargo.toml"),
+            PathBuf::from("/"),
+        ] {
+            assert!(open_without_links(&path).is_err(), "{}", path.display());
+        }
+    }
+}

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, openAsBlob, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, openAsBlob, readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -893,7 +893,9 @@ test('the command of the package serves what was named, with its token, and to i
         }).on('error', reject).end();
     });
     const [status, list] = await get(`${pathname}files.json`);
-    assert.deepEqual([status, JSON.parse(list)], [200, [{ name: 'below/a.iqm', url: 'file/0/mesh' }]]);
+    assert.deepEqual([status, JSON.parse(list)], [200, { files: [{ name: 'below/a.iqm', url: 'file/0/mesh' }], addresses: false }]);
+    const { headers } = await fetch(`${address}files.json`);
+    assert.match(headers.get('content-security-policy'), /^connect-src 'self'; img-src 'self' data: blob:/);
     const bytes = readFileSync(join(data, SKINNED));
     assert.deepEqual(await get(`${pathname}file/0/mesh`), [200, bytes]);
     assert.deepEqual(await get(`${pathname}file/0/mesh`, { range: 'bytes=16-31' }), [206, bytes.subarray(16, 32)]);
@@ -913,4 +915,12 @@ test('the command of the package serves what was named, with its token, and to i
         [`${pathname}file/0/mesh`, { origin: 'http://example.org' }, 'GET', 403],
         [`${pathname}file/0/mesh`, { host: 'example.org' }, 'GET', 403],
     ]) assert.deepEqual(await get(path, headers, method), [expected, nothing], path);
+    // A folder on the way, and the file, that have become links.
+    renameSync(join(folder, 'below'), join(folder, 'moved'));
+    symlinkSync(join(folder, 'moved'), join(folder, 'below'));
+    assert.deepEqual(await get(`${pathname}file/0/mesh`), [404, nothing]);
+    rmSync(join(folder, 'below'));
+    mkdirSync(join(folder, 'below'));
+    symlinkSync(join(folder, 'moved', 'a.iqm'), join(folder, 'below', 'a.iqm'));
+    assert.deepEqual(await get(`${pathname}file/0/mesh`), [404, nothing]);
 });

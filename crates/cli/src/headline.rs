@@ -97,7 +97,7 @@ fn length_of(times: &SnapshotTimes) -> String {
             let rate = (rate * 1000.0).round() / 1000.0;
             format!("{} at {rate} per second", text::seconds(seconds))
         }
-        _ => "without a rate".to_owned(),
+        _ => "no rate is stored".to_owned(),
     }
 }
 
@@ -108,7 +108,16 @@ fn clips(overview: &Overview) -> String {
         let name = text::name(&name.to_string_lossy());
         words.push(format!("{name} {}", text::seconds(*seconds)));
     }
-    with_more(words, overview.clip_count)
+    let words = with_more(words, overview.clip_count);
+    if overview.clips.iter().all(|clip| clip.is_rate_stored) {
+        words
+    } else {
+        // The lengths are a guess.
+        format!(
+            "{words}; {} frames per second if none are stored",
+            Format::USUAL_RATE
+        )
+    }
 }
 
 /// Names, and the number of the names that are not listed.
@@ -127,7 +136,9 @@ fn size(inspection: &Inspection, overview: &Overview) -> Option<String> {
     let lengths: [f32; 3] = std::array::from_fn(|axis| max[axis] - min[axis]);
     let [wide, high, deep] = overview.up.rotate_to(Axis::Y, lengths).map(f32::abs);
     let (scale, unit, remark) = match overview.unit {
-        _ if inspection.format == Some(Format::SlMesh) => (1.0, "", " in the size of the object"),
+        _ if inspection.format == Some(Format::SlMesh) => {
+            (1.0, "", ", as parts of the object's size")
+        }
         Unit::Millimeters(millimeters) => (millimeters / 1000.0, " m", ""),
         _ => (1.0, "", "; no unit is stored"),
     };

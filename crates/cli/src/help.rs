@@ -148,7 +148,7 @@ const USUAL: [(&str, &[&str]); 9] = [
     (
         "convert",
         &[
-            "with", "lod", "snapshot", "anim", "textures", "up", "unit", "output", "to",
+            "with", "lod", "snapshot", "anim", "textures", "up", "unit", "flip", "output", "to",
         ],
     ),
     (

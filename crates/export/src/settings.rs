@@ -155,10 +155,14 @@ impl Target {
         USD.contains(&self)
     }
 
-    /// The target of files with this name, by its extension in any case.
+    /// The target of files with this name, by its extension in any case: its name, or `usd` for [`Usdc`](Self::Usdc).
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?;
+        // A stage of any kind may have this extension.
+        if extension.eq_ignore_ascii_case("usd") {
+            return Some(Self::Usdc);
+        }
         Self::ALL
             .into_iter()
             .find(|target| target.name().eq_ignore_ascii_case(extension))

@@ -131,6 +131,11 @@ impl ClipSource {
     }
 }
 
+#[expect(clippy::float_cmp, reason = "the same number, or another one")]
+pub(crate) fn is_rate_stored(anim: &Anim) -> bool {
+    anim.rate() == anim.framerate
+}
+
 fn closes(anim: &Anim) -> bool {
     anim.is_loop() && anim.num_frames > 1
 }
@@ -173,9 +178,8 @@ impl Clip {
 
     /// `false` if the file stores no rate, or one that cannot be used.
     #[must_use]
-    #[expect(clippy::float_cmp, reason = "the same number, or another one")]
     pub fn is_rate_stored(&self) -> bool {
-        self.anim.rate() == self.anim.framerate
+        is_rate_stored(&self.anim)
     }
 
     /// `true` if the first frame follows the last one.

@@ -6,7 +6,7 @@ use meshmap::iqm::Model;
 use meshmap::slmesh::{Asset, Lod};
 use meshmap::{Axis, MeshFile, Text};
 
-use crate::clip::seconds_of;
+use crate::clip::{is_rate_stored, seconds_of};
 use crate::iqm::has_only_poses;
 use crate::scene::unit_of;
 use crate::snapshots::rate_of_snapshots;
@@ -67,6 +67,8 @@ pub struct ClipTime {
     pub name: Text,
     /// The seconds from the first [key](crate::Clip::key_frames) to the last.
     pub seconds: f64,
+    /// `false` if the file stores no rate, so that [the usual one](meshmap::Format::USUAL_RATE) decides the length.
+    pub is_rate_stored: bool,
 }
 
 impl Overview {
@@ -116,6 +118,7 @@ impl Overview {
         for anim in model.anims().take(Self::MOST_LISTED) {
             self.clips.push(ClipTime {
                 seconds: seconds_of(&anim),
+                is_rate_stored: is_rate_stored(&anim),
                 name: anim.name,
             });
         }

@@ -806,6 +806,7 @@ fn an_overview_has_the_numbers_of_the_scene() {
                 let last = clip.key_frames().last().unwrap_or(0.0);
                 assert_eq!(time.seconds, last / clip.decimal_rate(), "{at}");
                 assert_eq!(time.name.to_string_lossy(), clip.name(), "{at}");
+                assert_eq!(time.is_rate_stored, clip.is_rate_stored(), "{at}");
                 seen[2] += 1;
             }
         }

@@ -184,10 +184,12 @@ export class MeshmapObject extends Group {
                 await object.setSnapshot(options.snapshot ?? 0);
             } else if (levels.length > 0 && options.level !== undefined) {
                 await object.setLevel(options.level);
+            } else if (levels.length > 0) {
+                await object.#loadFinest();
             } else {
                 await object.#load({});
                 // Everything is there.
-                if (levels.length === 0) object.file.close();
+                object.file.close();
             }
         } catch (error) {
             object.dispose();
@@ -359,6 +361,21 @@ export class MeshmapObject extends Group {
             normal.needsUpdate = true;
         }
         setBounds(geometry, boundsOf(position.array));
+    }
+
+    /** Shows the finest level of detail that can be used. The errors of finer ones are in `errors`. */
+    async #loadFinest() {
+        const found = [];
+        for (const { name } of this.file.info.levels) {
+            try {
+                await this.#load(found.length === 0 ? {} : { level: name });
+                this.errors.unshift(...found);
+                return;
+            } catch (error) {
+                found.push(errorOfAPart(error));
+            }
+        }
+        throw found[0];
     }
 
     /**

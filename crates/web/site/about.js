@@ -22,8 +22,9 @@ export function element(tag, text, name = '') {
  * @param {string} name
  * @param {number | null} size The length of a file of the user's disk.
  * @param {number[]} sides The sides of the box around what is drawn; empty if they are not known.
+ * @param {string | null} found The images that were found.
  */
-export function facts(object, name, size, sides) {
+export function facts(object, name, size, sides, found) {
     const { info } = object.file;
     const { scene } = object;
     const knowsUnit = info.format !== 'slmesh' && scene?.metresPerUnit !== null;
@@ -32,9 +33,9 @@ export function facts(object, name, size, sides) {
         ['Name', info.name ?? name.split('/').pop() ?? name],
         ['Size', size === null ? null : `${number.format(size)} bytes`],
         ['W × H × D', dimensions(sides, knowsUnit ? ' m' : '')],
-        ['Up', scene && (scene.knowsUp ? scene.up.toUpperCase() : `not specified, drawn as ${scene.up.toUpperCase()}`)],
+        ['Up', scene && (scene.knowsUp ? scene.up.toUpperCase() : `not stored, ${scene.up.toUpperCase()} is usual`)],
         ['Joints', object.skeleton?.bones.length ?? (info.jointCount || null)],
-        ['Images', images(object)],
+        ['Images', found],
     ];
     the('about').hidden = false;
     the('facts').replaceChildren(...rows.filter(([, value]) => value !== null).map(([term, value]) => {
@@ -47,19 +48,32 @@ export function facts(object, name, size, sides) {
 /** @param {number[]} sides @param {string} unit */
 function dimensions(sides, unit) {
     if (sides.length === 0 || !sides.every(Number.isFinite)) return null;
-    return sides.map((length) => Number(length.toPrecision(3))).join(' × ') + unit;
+    // Not broken at its blanks.
+    return (sides.map((length) => Number(length.toPrecision(3))).join(' × ') + unit).replaceAll(' ', '\u00a0');
 }
 
+/** The most images that are named. */
+const MOST_IMAGES = 6;
 /** Names with the ending of an image. Others are names of materials, which may mean an image as well. */
 const IMAGE = /\.(png|jpe?g|tga|bmp|webp|dds|tiff?|gif)/i;
 
-/** The number of images that are shown, and of the names of images in the file. @param {import('meshmap/three').MeshmapObject} object */
-function images(object) {
-    const names = new Set((object.scene?.shapes ?? []).map(({ material }) => material?.image ?? '').filter((name) => IMAGE.test(name)));
-    const shown = new Set(object.children.flatMap((/** @type {any} */ child) => [child.material ?? []].flat()).map(({ map }) => map).filter(Boolean));
-    const missing = Math.max(0, names.size - shown.size);
-    if (names.size + shown.size === 0) return null;
-    return `${number.format(shown.size)} shown${missing ? `, ${number.format(missing)} not found` : ''}`;
+/**
+ * The images that a file names: which are shown, and which were not found. Asks the meshes, before another look hides their materials.
+ *
+ * @param {import('meshmap/three').MeshmapObject} object
+ */
+export function images(object) {
+    const names = new Map((object.scene?.shapes ?? []).map(({ address, material }) => [address, material?.image ?? '']));
+    const [shown, missing] = [new Set(), new Set()];
+    for (const part of /** @type {any[]} */ (object.children)) {
+        const name = names.get(part.userData.meshmap?.address) ?? '';
+        if ([part.material ?? []].flat().some(({ map }) => map)) shown.add(name);
+        else if (IMAGE.test(name)) missing.add(name);
+    }
+    const listed = [...shown, ...[...missing].map((name) => `${name} (not found)`)];
+    const more = listed.length - MOST_IMAGES;
+    if (listed.length === 0) return null;
+    return listed.slice(0, MOST_IMAGES).join(', ') + (more > 0 ? `, ${number.format(more)} more` : '');
 }
 
 /**

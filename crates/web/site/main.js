@@ -1,5 +1,5 @@
 import { MeshmapError, MeshmapLoader } from 'meshmap/three';
-import { element, facts, levels, meshes } from './about.js';
+import { element, facts, images, levels, meshes } from './about.js';
 import { FileList } from './list.js';
 import { hasVertices, nothingToDraw } from './nothing.js';
 import { Stage } from './stage.js';
@@ -36,6 +36,8 @@ const shown = {
 let opening = new AbortController();
 /** `true` if the user wants to see the joints of every file. */
 let wantsBones = false;
+/** The name and the length of the open file, and the images that were found. */
+let about = { name: '', size: /** @type {number | null} */ (null), found: /** @type {string | null} */ (null) };
 
 /** @param {string} text */
 function say(text) {
@@ -103,15 +105,17 @@ async function open(source, at = {}) {
         }
         shown.object = object;
         document.body.classList.add('shown');
+        about = { name, size: typeof source === 'string' ? null : source.size, found: images(object) };
         stage?.show(object);
         skeleton(object);
-        describe(object, name, typeof source === 'string' ? null : source.size);
+        describe(object);
         tell(object.stats);
         const after = `after ${number.format(Math.round(performance.now() - started))} ms`;
         say(nothingToDraw(object) ? `${name}: read ${after}; no mesh to draw.` : `${name}: shown ${after}.`);
         document.title = `${name.split('/').pop()}: meshmap`;
     } catch (error) {
         if (signal.aborted) return;
+        document.body.classList.add('shown');
         say(`${name} cannot be shown.`);
         fail(error);
     } finally {
@@ -141,13 +145,12 @@ function clear() {
     tell({ requests: 0, bytes: 0, length: null });
 }
 
-/**
- * @param {import('meshmap/three').MeshmapObject} object
- * @param {string} name
- * @param {number | null} size
- */
-function describe(object, name, size) {
-    facts(object, name, size, stage?.sides() ?? []);
+/** @param {import('meshmap/three').MeshmapObject} object */
+function describe(object) {
+    const own = object.scene?.up ?? 'y';
+    const axes = [...new Set([own, 'y', 'z'])].sort();
+    the('up').replaceChildren(...axes.map((axis) => new Option(`${axis.toUpperCase()} up`, axis, false, axis === own)));
+    measured(object);
     levels(object, (level) => void change(object, async () => {
         await object.setLevel(level);
         link({ level });
@@ -155,6 +158,11 @@ function describe(object, name, size) {
     meshes(object, () => stage?.draw());
     timeline.set(object);
     scale();
+}
+
+/** Lists the facts, of which the size depends on the axis that points up. @param {import('meshmap/three').MeshmapObject} object */
+function measured(object) {
+    facts(object, about.name, about.size, stage?.sides() ?? [], about.found);
 }
 
 /** Offers the lines of the joints, and draws them if there is nothing else to draw. @param {import('meshmap/three').MeshmapObject} object */
@@ -251,8 +259,11 @@ async function save() {
     const picture = await stage?.picture();
     if (!picture) return;
     const name = document.title.replace(/: meshmap.*$/, '').replace(/\.[^.]*$/, '') || 'mesh';
-    const anchor = Object.assign(document.createElement('a'), { href: URL.createObjectURL(picture), download: `${name}.png` });
+    // Not the name of a texture next to the file.
+    const download = `${name}_view.png`;
+    const anchor = Object.assign(document.createElement('a'), { href: URL.createObjectURL(picture), download });
     anchor.click();
+    say(`Saved ${download}.`);
     setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
 }
 
@@ -329,9 +340,9 @@ the('fit').addEventListener('click', () => stage?.fit());
 the('grid').addEventListener('click', () => measure('grid'));
 the('axes').addEventListener('click', () => measure('axes'));
 the('bones').addEventListener('click', toggleBones);
-the('turn').addEventListener('click', () => {
-    press('turn', !isPressed('turn'));
-    stage?.turn(isPressed('turn'));
+the('up').addEventListener('change', () => {
+    stage?.turn(the('up').value);
+    if (shown.object) measured(shown.object);
 });
 the('save').addEventListener('click', () => void save());
 the('full').addEventListener('click', fill);

@@ -1,9 +1,17 @@
 import {
-    AmbientLight, AnimationMixer, AxesHelper, Box3, DirectionalLight, GridHelper, Group, PerspectiveCamera, Scene, Sphere, Spherical, Vector3, WebGLRenderer,
+    AmbientLight, AnimationMixer, Box3, DirectionalLight, GridHelper, Group, PerspectiveCamera, Quaternion, Scene, Sphere, Spherical, Vector3, WebGLRenderer,
 } from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
+import { Axes } from './axes.js';
 import { Looks } from './looks.js';
 import { SkeletonLines } from './skeleton.js';
+
+/** The angles about X and Z that turn each axis so that it points up. @type {Record<string, [number, number]>} */
+const UPRIGHT = { x: [0, 90], y: [0, 0], z: [-90, 0], '-x': [0, -90], '-y': [180, 0], '-z': [90, 0] };
+/** The number of moments of an animation that are looked at to see how much room it needs. */
+const MOMENTS = 8;
+/** Meshes of more vertices are not moved to see how much room they need. */
+const MOST_VERTICES = 200_000;
 
 /** The picture: a scene with one object, drawn when something has changed. */
 export class Stage {
@@ -30,7 +38,7 @@ export class Stage {
         this.look = 'shaded';
         /** @type {GridHelper | null} */
         this.grid = null;
-        /** @type {AxesHelper | null} */
+        /** @type {Axes | null} */
         this.axes = null;
         this.wantsGrid = false;
         this.wantsAxes = false;
@@ -64,6 +72,7 @@ export class Stage {
         this.bones(null);
         this.action = null;
         this.object = object;
+        this.turned.quaternion.identity();
         if (object) this.turned.add(object);
         this.dress();
         this.fit();
@@ -110,6 +119,7 @@ export class Stage {
             this.action = new AnimationMixer(this.object).clipAction(clip);
             this.action.play();
             this.pose(0);
+            this.makeRoom();
         }
         this.draw();
     }
@@ -122,24 +132,50 @@ export class Stage {
         this.draw();
     }
 
-    /** Turns what has Z up. @param {boolean} isTurned */
-    turn(isTurned) {
-        this.turned.rotation.x = isTurned ? -Math.PI / 2 : 0;
+    /** Turns the object so that this axis of the file points up. @param {string} up */
+    turn(up) {
+        const own = this.object?.scene?.up ?? 'y';
+        this.turned.quaternion.copy(upright(up)).multiply(upright(own).invert());
         this.fit();
     }
 
-    /** A box around what is drawn: the meshes in their bind pose, or else the joints. */
+    /** A box around what is drawn: the meshes as they stand, or else the joints. */
     box() {
         this.scene.updateMatrixWorld(true);
         const box = new Box3();
+        const isMoved = this.action !== null && this.countVertices() <= MOST_VERTICES;
         this.object?.traverse((/** @type {any} */ part) => {
-            const own = part.geometry?.boundingBox;
-            if (!part.visible || !own || own.isEmpty()) return;
-            const bound = part.isSkinnedMesh ? own.clone().applyMatrix4(part.bindMatrix) : own.clone();
+            if (!part.visible) return;
+            const own = part.isSkinnedMesh && isMoved ? moved(part) : part.geometry?.boundingBox;
+            if (!own || own.isEmpty()) return;
+            const bound = part.isSkinnedMesh && !isMoved ? own.clone().applyMatrix4(part.bindMatrix) : own.clone();
             box.union(bound.applyMatrix4(part.matrixWorld));
         });
         if (box.isEmpty() && this.lines) box.setFromPoints(this.lines.places());
         return box;
+    }
+
+    countVertices() {
+        let count = 0;
+        this.object?.traverse((/** @type {any} */ part) => {
+            count += part.geometry?.getAttribute('position')?.count ?? 0;
+        });
+        return count;
+    }
+
+    /** Moves the camera back if an animation needs more room than the picture shows. */
+    makeRoom() {
+        const { action } = this;
+        if (!action || this.countVertices() > MOST_VERTICES) return;
+        const box = this.box();
+        for (let moment = 1; moment <= MOMENTS; moment += 1) {
+            this.pose(action.getClip().duration * moment / MOMENTS);
+            box.union(this.box());
+        }
+        this.pose(0);
+        const sphere = box.getBoundingSphere(new Sphere());
+        const isUsable = Number.isFinite(sphere.radius) && !box.isEmpty();
+        if (isUsable && sphere.radius > this.bounds().radius * 1.05) this.fit(sphere);
     }
 
     /** The sides of the box around what is drawn: wide, high and deep. Empty if nothing is drawn. @returns {number[]} */
@@ -153,12 +189,14 @@ export class Stage {
         const box = this.box();
         const sphere = box.isEmpty() ? new Sphere(new Vector3(), 1) : box.getBoundingSphere(new Sphere());
         const isUsable = Number.isFinite(sphere.radius) && sphere.center.toArray().every(Number.isFinite);
-        return isUsable ? sphere : sphere.set(new Vector3(), 1);
+        if (!isUsable) return sphere.set(new Vector3(), 1);
+        // Points or joints in one place: as small as numbers of this size can be told apart, but a unit at the origin.
+        if (sphere.radius === 0) sphere.radius = sphere.center.length() * 1e-3 || 1;
+        return sphere;
     }
 
-    /** All of the object, seen from the front. */
-    fit() {
-        const sphere = this.bounds();
+    /** All of the object, seen from the front. @param {Sphere} [sphere] The room that is shown. */
+    fit(sphere = this.bounds()) {
         const radius = Math.max(sphere.radius, 1e-9);
         const half = Math.min(this.camera.fov, this.camera.fov * this.camera.aspect) * Math.PI / 360;
         const distance = radius / Math.sin(half) * 1.05;
@@ -195,9 +233,9 @@ export class Stage {
             this.scene.add(this.grid);
         }
         if (this.wantsAxes) {
-            this.axes = new AxesHelper(size);
-            this.axes.renderOrder = 2;
-            /** @type {import('three').Material} */ (this.axes.material).depthTest = false;
+            this.axes = new Axes(size);
+            // The axes of the file, which the object is turned by.
+            this.axes.quaternion.copy(this.turned.quaternion).multiply(this.object?.quaternion ?? new Quaternion());
             this.scene.add(this.axes);
         }
         this.draw();
@@ -252,6 +290,22 @@ export class Stage {
         context.drawImage(canvas, 0, 0);
         return new Promise((resolve) => copy.toBlob(resolve, 'image/png'));
     }
+}
+
+/** The turn after which an axis points up. @param {string} axis */
+function upright(axis) {
+    const [x, z] = UPRIGHT[axis] ?? [0, 0];
+    const about = (/** @type {Vector3} */ of, /** @type {number} */ angle) => new Quaternion().setFromAxisAngle(of, angle * Math.PI / 180);
+    return about(new Vector3(1, 0, 0), x).multiply(about(new Vector3(0, 0, 1), z));
+}
+
+/** The box around a mesh whose joints have moved it. @param {import('three').SkinnedMesh} mesh */
+function moved(mesh) {
+    mesh.computeBoundingBox();
+    const { boundingBox } = mesh;
+    // Otherwise it would be used for culling in other poses.
+    /** @type {any} */ (mesh).boundingBox = null;
+    return boundingBox;
 }
 
 /** The length below another one that is 1, 2 or 5 times a power of ten. @param {number} length */

@@ -6,6 +6,8 @@ const the = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat('en');
 /** The seconds from one snapshot to the next of a file that does not store them. */
 const USUAL_STEP = 1 / 24;
+/** Times beyond a year are damage. */
+const LONGEST = 365 * 24 * 3600;
 
 /** Controls for the snapshots or the clips of the open file. */
 export class Timeline {
@@ -51,9 +53,11 @@ export class Timeline {
 
     /** @param {string} index The number of a clip, or nothing. */
     #choose(index) {
+        const { isPlaying } = this.player;
         const clip = index === '' ? null : this.#object?.animations[Number(index)] ?? null;
         this.stage?.animate(clip);
         this.player.set(clip && this.#clip(clip));
+        if (isPlaying) this.player.play();
     }
 
     toggle() {
@@ -84,7 +88,9 @@ export class Timeline {
      * @returns {import('./player.js').Motion}
      */
     #snapshots(object, { count, start, step }) {
-        const seconds = step ?? USUAL_STEP;
+        // Files can have any numbers here.
+        const hasTime = step !== null && step > 0 && Math.abs(start ?? 0) < LONGEST && step * count < LONGEST;
+        const seconds = hasTime ? step : USUAL_STEP;
         return {
             frames: count - 1,
             step: seconds,
@@ -94,7 +100,7 @@ export class Timeline {
                 if (this.#object === object) this.on.onSnapshot();
             },
             label: (frame) => {
-                const time = step === null ? '' : `${((start ?? 0) + frame * step).toFixed(3)} s, `;
+                const time = hasTime ? `${((start ?? 0) + frame * seconds).toFixed(3)} s, ` : '';
                 return `${time}${number.format(Math.floor(frame) + 1)} of ${number.format(count)}`;
             },
         };
@@ -121,8 +127,8 @@ export class Timeline {
         the('seek').disabled = the('before').disabled = the('after').disabled = !motion;
         the('seek').max = motion?.frames ?? 1;
         the('seek').value = frame;
-        the('moment').textContent = motion ? motion.label(frame) : 'bind pose';
-        the('rate').textContent = isPlaying && rate > 0 ? `${number.format(rate)} fps` : '';
+        the('moment').textContent = motion ? motion.label(frame) : '';
+        the('rate').textContent = isPlaying && rate > 0 ? `drawn ${number.format(rate)}/s` : '';
         the('seek').setAttribute('aria-valuetext', the('moment').textContent);
         the('playing').setAttribute('aria-pressed', String(isPlaying));
         the('playing').textContent = isPlaying ? 'Pause' : 'Play';

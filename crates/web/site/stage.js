@@ -190,7 +190,7 @@ export class Stage {
         const sphere = box.isEmpty() ? new Sphere(new Vector3(), 1) : box.getBoundingSphere(new Sphere());
         const isUsable = Number.isFinite(sphere.radius) && sphere.center.toArray().every(Number.isFinite);
         if (!isUsable) return sphere.set(new Vector3(), 1);
-        // Points or joints in one place: as small as numbers of this size can be told apart, but a unit at the origin.
+        // Points or joints in one place: the smallest difference between numbers of this size that can be seen, but a unit at the origin.
         if (sphere.radius === 0) sphere.radius = sphere.center.length() * 1e-3 || 1;
         return sphere;
     }

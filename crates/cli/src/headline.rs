@@ -70,7 +70,13 @@ fn geometry(inspection: &Inspection) -> Option<String> {
     }
     let summary = &inspection.facts.as_ref()?.summary;
     if summary.vertices == Some(0) {
-        return Some("A mesh without vertices".to_owned());
+        let is_animation = inspection.meshes().len() > 1 && inspection.format == Some(Format::CGeo);
+        let words = if is_animation {
+            "A mesh without vertices in the first snapshot"
+        } else {
+            "A mesh without vertices"
+        };
+        return Some(words.to_owned());
     }
     let [vertices, triangles] = summary.counts(["vertex", "triangle"]);
     let separate = inspection.meshes().iter();
@@ -188,6 +194,7 @@ fn rounded(length: f64) -> String {
 
 /// Images that are there, and images that are not.
 fn images(names: &[String], folder: Option<&Path>, textures: &[PathBuf]) -> Vec<String> {
+    let overview_is_full = names.len() == Overview::MOST_LISTED;
     let library = Library::default();
     let search = Search {
         library: &library,
@@ -213,7 +220,13 @@ fn images(names: &[String], folder: Option<&Path>, textures: &[PathBuf]) -> Vec<
         for name in names.iter().take(MOST_NAMED) {
             listed.push(text::name(name));
         }
-        let count = text::plural(names.len(), "image");
+        let mut count = text::plural(names.len(), "image");
+        if overview_is_full {
+            count = format!(
+                "of the first {} names, {count}",
+                text::count(Overview::MOST_LISTED)
+            );
+        }
         lines.push(format!(
             "{count} {what}: {}",
             with_more(listed, names.len())

@@ -262,6 +262,14 @@ fn parse_format(text: &str) -> Result<Format, String> {
         .map_err(|_| format!("expected {}", Format::ALL.map(Format::name).join(", ")))
 }
 
+/// The parser of the path of a folder that exists.
+pub(crate) fn folder_parser() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path.is_dir() {
+        true => Ok(path),
+        false => Err("no such folder"),
+    })
+}
+
 /// The parser of the path of an output, which is not an address.
 pub(crate) fn output_parser() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path.to_str().is_some_and(is_address) {

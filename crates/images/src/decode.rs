@@ -8,7 +8,7 @@ use dds::header::ParseOptions;
 use dds::{Channels, ColorFormat, ImageViewMut};
 use image::codecs::{bmp, jpeg, png, tga, webp};
 use image::{ColorType, DynamicImage, ImageDecoder, Limits};
-use meshmap_outputs::{Stamp, open_regular};
+use meshmap_outputs::{Stamp, open_without_links};
 
 use crate::encode;
 use crate::error::DecodeError;
@@ -92,7 +92,9 @@ fn caught<T>(job: impl FnOnce() -> Result<T, DecodeError>) -> Result<T, DecodeEr
 }
 
 fn open(found: &Found) -> Result<BufReader<File>, DecodeError> {
-    let file = open_regular(&found.path).map_err(|error| DecodeError::Read(error.to_string()))?;
+    // Another process may have put a link on the way meanwhile.
+    let opened = open_without_links(&found.path);
+    let file = opened.map_err(|error| DecodeError::Read(error.to_string()))?;
     if Stamp::of_path(&found.path) != Some(found.stamp) {
         return Err(DecodeError::Changed);
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use meshmap_outputs::{Stamp, check_names, open_regular};
+use meshmap_outputs::{Stamp, check_names, open_without_links};
 
 use crate::found::{Found, Unusable};
 use crate::kind::Kind;
@@ -43,7 +43,7 @@ pub(crate) fn image(root: &Path, path: &str) -> Result<Option<Found>, Unusable> 
 
 fn kind(path: &Path) -> Result<Kind, Unusable> {
     // Another process may have put a link there meanwhile.
-    let file = open_regular(path).map_err(|_| Unusable::NotReadable)?;
+    let file = open_without_links(path).map_err(|_| Unusable::NotReadable)?;
     let mut head = Vec::with_capacity(Kind::HEAD);
     file.take(Kind::HEAD as u64)
         .read_to_end(&mut head)

@@ -544,6 +544,60 @@ await check('grid, axes, the picture as a file, and the full screen', async () =
     await page.click('#axes');
     return `${scale}, ${saved.width} x ${saved.height}`;
 });
+await check('odd times, and loops that end', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'meshmap-times-'));
+    const proxy = readFileSync(join(data, SMALL.cgeo));
+    const name = 'Time per animation snapshot [microseconds]: ';
+    const at = proxy.indexOf(name) + name.length;
+    assert.ok(at > name.length);
+    const still = join(folder, 'step0.cgeo');
+    writeFileSync(still, Buffer.concat([proxy.subarray(0, at), Buffer.alloc(5, '0'), proxy.subarray(at + 5)]));
+    assert.match(await chosen(still), /shown after/);
+    await page.click('#playing');
+    await page.waitForFunction(() => globalThis.meshmapPage.object.snapshot >= 3);
+    await page.click('#playing');
+    assert.match(await text('moment'), /^\d+ of 12$/);
+    const refused = await page.evaluate(() => globalThis.meshmapPage.object.setSnapshot(NaN).then(() => 'shown', (error) => error.kind));
+    assert.equal(refused, 'out_of_range');
+    // The loop ends in the round in which it is switched off.
+    assert.match(await chosen(join(data, SMALL.cgeo)), /shown after/);
+    const seen = await page.evaluate(() => new Promise((done) => {
+        const { player } = globalThis.meshmapPage;
+        const { period, step } = player.motion;
+        player.play();
+        setTimeout(() => {
+            document.querySelector('#loop').click();
+            const frame = player.frame;
+            setTimeout(() => {
+                done([frame, player.frame]);
+                player.pause();
+                document.querySelector('#loop').click();
+            }, step * 1000);
+        }, period * 2000 + step * 2000);
+    }));
+    assert.ok(seen[1] < 9, `${seen}`);
+    assert.match(await chosen(join(data, 'iqm/valid/frames_odd.iqm')), /shown after/);
+    rmSync(folder, { recursive: true });
+    return `frames ${seen}`;
+});
+await check('damaged images, and the origin of V in the look of UV', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'meshmap-damaged-'));
+    const games = await serve({ '/': folder });
+    copyFileSync(join(data, 'textures/crate.iqm'), join(folder, 'crate.iqm'));
+    writeFileSync(join(folder, 'crate.png'), png([255, 255]).subarray(0, 60));
+    assert.match(await byAddress(`${games.origin}/crate.iqm`), /shown after/);
+    assert.match(await text('facts'), /crate\.png \(not found\)/);
+    await games.close();
+    rmSync(folder, { recursive: true });
+    await page.select('#look', 'uv');
+    const flips = [];
+    for (const name of ['textures/crate.iqm', 'slmesh/valid/nodemv_02_static_4lod.slmesh', 'textures/crate.iqm']) {
+        assert.match(await byAddress(`${files.origin}/data/${name}`), /shown after/);
+        flips.push(await page.evaluate(() => globalThis.meshmapPage.object.children.find((part) => part.isMesh).material.map.flipY));
+    }
+    await page.select('#look', 'shaded');
+    assert.deepEqual(flips, [false, true, false]);
+}, { expects: true });
 await check('keys of the picture', async () => {
     assert.match(await chosen(join(data, SMALL.iqm)), /shown after/);
     await page.focus('#view');

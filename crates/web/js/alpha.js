@@ -1,5 +1,7 @@
 /** The most pixels that are looked at together. */
 const PIECE = 1 << 20;
+/** Images of more pixels take seconds: they are opaque, as far as they are shown. */
+const MOST = 1 << 26;
 
 /**
  * The use of the alpha channel of an image, by the rule of all programs of the project. Mesh files do not store it.
@@ -9,21 +11,23 @@ const PIECE = 1 << 20;
  * - `blend`: everything else, such as glass and smoke.
  *
  * @param {CanvasImageSource & { width: number, height: number }} image
- * @returns {'opaque' | 'mask' | 'blend'}
+ * @returns {Promise<'opaque' | 'mask' | 'blend'>}
  */
-export function alphaOf(image) {
+export async function alphaOf(image) {
     const { width, height } = image;
     const rows = Math.max(1, Math.floor(PIECE / Math.max(1, width)));
     const canvas = Object.assign(document.createElement('canvas'), { width, height: Math.min(rows, height) });
     const context = canvas.getContext('2d', { willReadFrequently: true });
-    if (!context || width === 0 || height === 0) return 'opaque';
+    if (!context || width === 0 || height === 0 || width * height > MOST) return 'opaque';
+    // Decoded once, and not for each piece. Fails for a damaged image.
+    const bitmap = await createImageBitmap(image);
     let least = 255;
     let most = 0;
     let between = 0;
     for (let top = 0; top < height; top += rows) {
         const count = Math.min(rows, height - top);
         context.clearRect(0, 0, width, count);
-        context.drawImage(image, 0, top, width, count, 0, 0, width, count);
+        context.drawImage(bitmap, 0, top, width, count, 0, 0, width, count);
         const { data } = context.getImageData(0, 0, width, count);
         for (let i = 3; i < data.length; i += 4) {
             const alpha = data[i];
@@ -32,6 +36,7 @@ export function alphaOf(image) {
             if (alpha >= 8 && alpha <= 247) between += 1;
         }
     }
+    bitmap.close();
     if (least >= 250 || most === 0) return 'opaque';
     return between * 20 <= width * height ? 'mask' : 'blend';
 }

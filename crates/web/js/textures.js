@@ -81,8 +81,11 @@ export class Textures {
      */
     async #load(address) {
         let map;
+        let alpha;
         try {
             map = await new TextureLoader(this.#manager).loadAsync(address);
+            // Fails for a damaged image, which is loaded, and cannot be drawn.
+            alpha = await alphaOf(/** @type {HTMLImageElement} */ (map.image));
         } catch {
             // Many names are of images that are not there.
             return null;
@@ -91,7 +94,7 @@ export class Textures {
         map.wrapS = RepeatWrapping;
         map.wrapT = RepeatWrapping;
         map.flipY = !this.#isFromTop;
-        return { map, alpha: alphaOf(/** @type {HTMLImageElement} */ (map.image)) };
+        return { map, alpha };
     }
 
     dispose() {

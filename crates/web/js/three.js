@@ -278,6 +278,7 @@ export class MeshmapObject extends Group {
      * @param {number} index
      */
     setSnapshot(index) {
+        if (!Number.isFinite(index)) return Promise.reject(new MeshmapError('out_of_range', `snapshot ${index} is not a number of a snapshot`));
         this.#wanted = this.#options.interpolate === false ? Math.round(index) : index;
         this.#following ??= this.#follow().finally(() => {
             this.#following = null;
@@ -293,6 +294,7 @@ export class MeshmapObject extends Group {
     setTime(seconds) {
         const { count, start, step } = this.file.info.snapshots ?? { count: 0, start: null, step: null };
         const number = step ? (seconds - (start ?? 0)) / step : 0;
+        if (!Number.isFinite(number)) return Promise.reject(new MeshmapError('out_of_range', `${seconds} is not a time`));
         const near = Math.round(number);
         // A snapshot that is reached by adding steps is that snapshot.
         const at = Math.abs(number - near) < 1e-6 ? near : number;

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { constants, existsSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { open, readFile, realpath } from 'node:fs/promises';
+import { open, readFile, readlink, realpath, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, extname, join, relative, sep } from 'node:path';
@@ -58,7 +58,8 @@ function find(names) {
     const found = [];
     for (const name of names) {
         if (/^https?:\/\//.test(name)) {
-            found.push({ name: basename(new URL(name).pathname) || withoutSecrets(name), url: name });
+            if (URL.canParse(name)) found.push({ name: basename(new URL(name).pathname) || withoutSecrets(name), url: name });
+            else report(`${withoutSecrets(name)}: not an address`);
             continue;
         }
         let isFolder;
@@ -99,10 +100,8 @@ async function image(folder, name) {
     try {
         const parts = name.split('/').map(decodeURIComponent);
         if (parts.some((part) => part === '' || part === '.' || part === '..' || /[\\/:\0]/.test(part))) return null;
-        const root = await realpath(folder);
-        const path = join(root, ...parts);
-        if (await realpath(path) !== path) return null;
-        const file = await open(path, REGULAR);
+        const path = join(folder, ...parts);
+        const file = await openWithoutLinks(path);
         try {
             const { buffer, bytesRead } = await file.read(Buffer.alloc(12), 0, 12, 0);
             const isImage = /^(\x89PNG\r\n\x1a\n|\xff\xd8\xff|RIFF....WEBP|BM)/s.test(buffer.toString('latin1', 0, bytesRead));
@@ -115,28 +114,42 @@ async function image(folder, name) {
     }
 }
 
-/** A path that had no links when the command began; `null` if it has some now. */
-async function withoutLinks(path) {
-    const now = await realpath(path).catch(() => null);
-    return now === path ? path : null;
+/**
+ * Opens a file at a path without links; throws if it has some, also if another process puts one there meanwhile. Only Linux says which file was
+ * opened; elsewhere a process that changes a folder between two calls, and back, is not noticed.
+ */
+async function openWithoutLinks(path) {
+    const file = await open(path, REGULAR);
+    try {
+        if (process.platform === 'linux') {
+            if (await readlink(`/proc/self/fd/${file.fd}`) !== path) throw new Error('a link');
+        } else {
+            const [opened, there] = [await file.stat({ bigint: true }), await stat(path, { bigint: true })];
+            if (await realpath(path) !== path || opened.ino !== there.ino || opened.dev !== there.dev) throw new Error('a link');
+        }
+    } catch (error) {
+        await file.close();
+        throw error;
+    }
+    return file;
 }
 
 /** Sends a file or a part of it. */
 async function send(request, response, path) {
     let file;
     try {
-        file = await open(path, REGULAR);
+        file = await openWithoutLinks(path);
     } catch {
         response.writeHead(404).end();
         return;
     }
     try {
-        const stat = await file.stat({ bigint: true });
-        if (!stat.isFile()) {
+        const status = await file.stat({ bigint: true });
+        if (!status.isFile()) {
             response.writeHead(404).end();
             return;
         }
-        const { size, mtimeNs } = stat;
+        const { size, mtimeNs } = status;
         const length = Number(size);
         const tag = `"${size.toString(16)}-${mtimeNs.toString(16)}"`;
         const range = part(request.headers, length, tag);
@@ -200,7 +213,7 @@ async function serve(files, isThere) {
         const [, index, wanted] = /^file\/(\d{1,9})\/(.+)$/.exec(path) ?? [];
         const file = index === undefined ? undefined : files[Number(index)];
         if (file?.path === undefined) return status(404);
-        const found = wanted === 'mesh' ? await withoutLinks(file.path) : await image(dirname(file.path), wanted);
+        const found = wanted === 'mesh' ? file.path : await image(dirname(file.path), wanted);
         return found === null ? status(404) : send(request, response, found);
     });
     server.maxConnections = 64;

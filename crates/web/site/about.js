@@ -49,7 +49,9 @@ export function facts(object, name, size, sides, found) {
 function dimensions(sides, unit) {
     if (sides.length === 0 || !sides.every(Number.isFinite)) return null;
     // Not broken at its blanks.
-    return (sides.map((length) => Number(length.toPrecision(3))).join(' × ') + unit).replaceAll(' ', '\u00a0');
+    // What is flat may have a height of rounding.
+    const least = Math.max(...sides) * 1e-7;
+    return (sides.map((length) => length < least ? 0 : Number(length.toPrecision(3))).join(' × ') + unit).replaceAll(' ', '\u00a0');
 }
 
 /** The most images that are named. */
@@ -95,7 +97,7 @@ export function meshes(object, onHide) {
         });
         const { geometry } = part;
         const triangles = (geometry.index?.count ?? 0) / 3;
-        const count = triangles ? `${number.format(triangles)} triangles` : `${number.format(geometry.getAttribute('position')?.count ?? 0)} points`;
+        const count = triangles ? `${number.format(triangles)} ${triangles === 1 ? 'triangle' : 'triangles'}` : `${number.format(geometry.getAttribute('position')?.count ?? 0)} points`;
         label.append(box, element('span', part.name, 'name'), element('span', count, 'of'));
         item.append(label);
         return item;

@@ -125,7 +125,8 @@ export class FileList {
 
     /** Shows the file before or after the one that is shown. @param {number} step */
     move(step) {
-        const next = this.#chosen + step;
+        let next = this.#chosen + step;
+        while (this.#items[next]?.hidden) next += step;
         if (this.#files[next]) this.#choose(next);
     }
 

@@ -16,8 +16,6 @@ export class Looks {
     #made = new Map();
     /** Lines over meshes. @type {import('three').Mesh[]} */
     #lines = [];
-    /** @type {CanvasTexture | null} */
-    #grid = null;
 
     /**
      * Dresses the meshes of an object, which may have been dressed before, or have come since.
@@ -86,9 +84,8 @@ export class Looks {
         }
         if (look === 'uv' && hasUv) {
             return this.#keep(`uv ${isFromTop}`, () => {
-                const map = this.#grid ??= squares();
+                const map = squares();
                 map.flipY = !isFromTop;
-                map.needsUpdate = true;
                 return new MeshBasicMaterial({ map, side: DoubleSide });
             });
         }

@@ -12,7 +12,7 @@ const percent = (/** @type {number} */ share) => share > 0 && share < 0.0001 ? '
 
 /** The files that `meshmap view` serves, or that were dropped together. */
 const list = new FileList(the('listed'), the('files'), the('filter'), ({ source }) => {
-    if (typeof source === 'string') location.hash = `#${new URLSearchParams({ url: source })}`;
+    if (typeof source === 'string') visit(source);
     else local(source);
 });
 
@@ -131,7 +131,8 @@ async function open(source, at = {}) {
  */
 async function imagesOf(address, signal) {
     if (address === undefined) return {};
-    const found = new Map(Object.entries(await (await fetch(address, { signal })).json()));
+    const response = await fetch(address, { signal });
+    const found = new Map(response.ok ? Object.entries(await response.json()) : []);
     return { textures: (/** @type {string} */ name) => found.get(name) ?? null };
 }
 
@@ -151,13 +152,18 @@ function describe(object) {
     const axes = [...new Set([own, 'y', 'z'])].sort();
     the('up').replaceChildren(...axes.map((axis) => new Option(`${axis.toUpperCase()} up`, axis, false, axis === own)));
     measured(object);
+    offer(object);
+    meshes(object, () => stage?.draw());
+    timeline.set(object);
+    scale();
+}
+
+/** Offers the levels of detail. @param {import('meshmap/three').MeshmapObject} object */
+function offer(object) {
     levels(object, (level) => void change(object, async () => {
         await object.setLevel(level);
         link({ level });
     }));
-    meshes(object, () => stage?.draw());
-    timeline.set(object);
-    scale();
 }
 
 /** Lists the facts, of which the size depends on the axis that points up. @param {import('meshmap/three').MeshmapObject} object */
@@ -209,8 +215,11 @@ async function change(object, run) {
         if (shown.object !== object) return;
         renewed(object);
     } catch (error) {
+        if (shown.object !== object) return;
         timeline.player.pause();
-        if (shown.object === object) fail(error);
+        // The level that is still shown.
+        offer(object);
+        fail(error);
     }
     tell(object.stats);
 }
@@ -219,6 +228,11 @@ async function change(object, run) {
 function renewed(object) {
     meshes(object, () => stage?.draw());
     stage?.dress();
+    // The first snapshot of a file may be empty.
+    const wasEmpty = !the('nothing').hidden;
+    the('nothing').textContent = nothingToDraw(object);
+    the('nothing').hidden = !the('nothing').textContent;
+    if (wasEmpty && the('nothing').hidden) stage?.fit();
 }
 
 /** The mesh of the snapshot that is shown. @type {unknown} */
@@ -241,6 +255,13 @@ function link(at) {
     if (!now.has('url')) return;
     for (const [key, value] of Object.entries(at)) now.set(key, String(value));
     history.replaceState(null, '', `#${now}`);
+}
+
+/** Opens a URL, which becomes a part of the address of the page. @param {string} url */
+function visit(url) {
+    const hash = `#${new URLSearchParams({ url })}`;
+    if (location.hash === hash) follow();
+    else location.hash = hash;
 }
 
 /** Opens what the address of the page names. */
@@ -320,10 +341,7 @@ the('view').addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => 
 the('source').addEventListener('submit', (/** @type {Event} */ event) => {
     event.preventDefault();
     const url = the('address').value.trim();
-    if (!url) return;
-    const hash = `#${new URLSearchParams({ url })}`;
-    if (location.hash === hash) follow();
-    else location.hash = hash;
+    if (url) visit(url);
 });
 the('file').addEventListener('change', () => {
     several([...the('file').files]);
@@ -383,13 +401,26 @@ async function samples() {
     the('samples').hidden = list.length === 0;
 }
 
-/** Lists the files of `meshmap view`, and opens the first one. The program ends when no tab holds its stream of events. */
-async function serve() {
-    const tab = new EventSource('tab');
-    tab.addEventListener('error', () => {
-        tab.close();
-        problem('meshmap view has ended: run it again to open files.');
+/**
+ * Holds a stream of events of `meshmap view`, which ends when no tab holds one. Of all tabs only one holds it, because browsers open few
+ * connections to a server; when that tab is closed, the next one takes over.
+ */
+function holdOpen() {
+    const hold = () => new Promise((end) => {
+        const tab = new EventSource('tab');
+        tab.addEventListener('error', () => {
+            tab.close();
+            problem('meshmap view has ended: run it again to open files.');
+            end(undefined);
+        });
     });
+    if (navigator.locks) void navigator.locks.request(`meshmap ${location.pathname}`, hold);
+    else void hold();
+}
+
+/** Lists the files of `meshmap view`, and opens the first one. */
+async function serve() {
+    holdOpen();
     const { files, addresses } = await (await fetch('files.json')).json();
     // The server lets the page fetch addresses only if some were given to the command.
     the('by-address').hidden = !addresses;

@@ -22,6 +22,7 @@ export class Player {
     #request = 0;
     /** `true` while a frame is read. */
     #isBusy = false;
+    #loops = true;
     /** Counts moments that were asked for: one that was read too late is not told. */
     #asked = 0;
 
@@ -29,7 +30,6 @@ export class Player {
     constructor(onChange) {
         this.onChange = onChange;
         this.speed = 1;
-        this.loops = true;
         /** Shows moments between two frames, unless frames are left out anyway. */
         this.isSmooth = true;
         /** The frame that is shown, or a moment between two. */
@@ -72,7 +72,7 @@ export class Player {
         const motion = this.#motion;
         if (!motion || this.isPlaying) return;
         // From the start, if it has come to its end.
-        if (!this.loops && this.frame >= motion.frames) this.#seconds = 0;
+        if (!this.#loops && this.frame >= motion.frames) this.#seconds = 0;
         this.#since = performance.now();
         this.shown = [];
         this.#request = requestAnimationFrame((now) => this.#tick(now));
@@ -94,9 +94,31 @@ export class Player {
 
     /** @param {number} speed A factor of the speed of the file. */
     setSpeed(speed) {
-        this.#seconds = this.#now(performance.now());
-        this.#since = performance.now();
+        this.#anchor();
         this.speed = speed;
+    }
+
+    get loops() {
+        return this.#loops;
+    }
+
+    /** `true` if it begins again after its end. */
+    set loops(loops) {
+        this.#anchor();
+        this.#loops = loops;
+    }
+
+    /** Counts on from the present moment, in the round that plays. */
+    #anchor() {
+        const now = performance.now();
+        this.#seconds = this.#inRound(this.#now(now));
+        this.#since = now;
+    }
+
+    /** A moment within the first round. @param {number} seconds */
+    #inRound(seconds) {
+        const period = this.#motion?.period ?? 0;
+        return this.#loops && period > 0 ? seconds % period : seconds;
     }
 
     /**
@@ -133,9 +155,8 @@ export class Player {
     #tick(now) {
         const motion = this.#motion;
         if (!motion || !this.isPlaying) return;
-        let seconds = this.#now(now);
-        const isOver = !this.loops && seconds >= motion.frames * motion.step;
-        if (this.loops && motion.period > 0) seconds %= motion.period;
+        const seconds = this.#inRound(this.#now(now));
+        const isOver = !this.#loops && seconds >= motion.frames * motion.step;
         if (!this.#isBusy || isOver) {
             const at = Math.min(motion.frames, seconds / motion.step);
             const isLeavingOut = Math.abs(at - this.frame) > 1;
@@ -159,6 +180,8 @@ export class Player {
         try {
             await motion.show(frame);
         } catch (error) {
+            // Another file may have been opened meanwhile, which is not to blame.
+            if (this.#motion !== motion) return;
             this.pause();
             this.onError(error);
             return;

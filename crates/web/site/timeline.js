@@ -111,12 +111,13 @@ export class Timeline {
      * @returns {import('./player.js').Motion}
      */
     #clip(clip) {
-        const frames = Math.max(1, (clip.tracks[0]?.times.length ?? 1) - 1);
-        const step = clip.duration / frames || USUAL_STEP;
+        const frames = Math.max(0, (clip.tracks[0]?.times.length ?? 1) - 1);
+        const isPlain = clip.duration > 0 && clip.duration < LONGEST;
+        const step = isPlain && frames > 0 ? clip.duration / frames : USUAL_STEP;
         return {
             frames,
             step,
-            period: clip.duration,
+            period: Math.max(1, frames) * step,
             show: (frame) => this.stage?.pose(Math.min(clip.duration, frame * step)),
             label: (frame) => `${(frame * step).toFixed(3)} s, ${number.format(Math.floor(frame + 1e-6) + 1)} of ${number.format(frames + 1)}`,
         };

@@ -40,7 +40,7 @@ pub(crate) fn info(file: &MeshFile) -> String {
             let snapshots = Object::new()
                 .with("count", &proxy.snapshot_count())
                 .float("start", timing.map(|timing| timing.start()))
-                .float("step", timing.map(|timing| timing.step()));
+                .float("step", timing.map(|timing| timing.step()).filter(|step| *step > 0.0));
             let name = proxy.object_name();
             let name = name.as_ref().map(|name| name.to_string_lossy());
             object

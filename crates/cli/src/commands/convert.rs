@@ -22,6 +22,7 @@ use crate::{text, words};
 #[derive(Args)]
 #[command(mut_arg("max_output_bytes", |argument| argument.value_parser(inputs::parse_size)))]
 #[command(mut_arg("every", |argument| argument.value_parser(inputs::parse_from_one)))]
+#[command(mut_arg("textures", |argument| argument.value_parser(inputs::folder_parser())))]
 #[command(mut_args(taking_negative_numbers))]
 #[command(mut_arg("up", |argument| argument.allow_hyphen_values(true)))]
 pub(crate) struct ConvertArgs {

@@ -12,7 +12,7 @@ use meshmap_catalog::json;
 use meshmap_catalog::{Depth, SHARES};
 
 use super::{Outcome, Reporting, bad, print_stderr, usage};
-use crate::inputs::{self, Choice, Found, Input, Reading};
+use crate::inputs::{self, Choice, Found, Input, Reading, folder_parser};
 use crate::page::{self, List};
 use crate::progress::{self, Printed};
 use crate::screen::{Screen, Style};
@@ -48,7 +48,7 @@ pub(crate) struct InfoArgs {
     #[arg(long, requires = "report")]
     hex: bool,
     /// Also look for images anywhere below this directory. It may be the root of a game. Can be given several times.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder_parser())]
     textures: Vec<PathBuf>,
     /// Force the dialect of CGeo files: CODEC,SIZE,OFFSET,PREFIX, such as zlib,stored,first_section,none.
     #[arg(long, value_name = "DIALECT", value_parser = parse_dialect)]

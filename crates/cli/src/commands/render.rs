@@ -26,6 +26,7 @@ use crate::{text, words};
 /// The arguments of `meshmap render`.
 #[derive(clap::Args)]
 #[command(mut_arg("every", |argument| argument.value_parser(inputs::parse_from_one)))]
+#[command(mut_arg("textures", |argument| argument.value_parser(inputs::folder_parser())))]
 #[command(mut_args(taking_negative_numbers))]
 #[command(mut_arg("up", |argument| argument.allow_hyphen_values(true)))]
 pub(crate) struct RenderArgs {

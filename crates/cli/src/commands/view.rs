@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use super::{Outcome, usage};
-use crate::inputs::Choice;
+use crate::inputs::{Choice, folder_parser};
 
 /// The arguments of `meshmap view`.
 #[derive(clap::Args)]
@@ -13,7 +13,7 @@ pub(crate) struct ViewArgs {
     #[arg(required_unless_present = "files_from")]
     paths: Vec<PathBuf>,
     /// Also look for images anywhere below this directory. It may be the root of a game. Can be given several times.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder_parser())]
     textures: Vec<PathBuf>,
     /// Print the URL of the page, and do not open it.
     #[arg(long)]
@@ -41,6 +41,7 @@ pub(crate) use with_page::run;
 mod with_page {
     use std::ffi::OsStr;
     use std::fs;
+    use std::path::Path;
     use std::process::{Command, Stdio};
     use std::sync::Mutex;
 
@@ -79,9 +80,13 @@ mod with_page {
         }
         let interrupted = interrupt::watch();
         let count = text::plural(files.len() as u64, "file");
+        let mut folders = Vec::new();
+        for folder in &args.textures {
+            folders.push(fs::canonicalize(folder)?);
+        }
         let files = Files {
             list: files,
-            textures: args.textures.clone(),
+            textures: folders,
             library: Library::default(),
             limits: choice.memory.limits_of(outputs::SHARES),
             memory: choice.memory.whole(),
@@ -125,7 +130,7 @@ mod with_page {
         let below = outputs::below(paths, input);
         let name = match input.is_named {
             true => input.name(),
-            false => text::path(&below).replace('\\', "/"),
+            false => name_of(&below),
         };
         if !fs::metadata(&input.path).is_ok_and(|metadata| metadata.is_file()) {
             return Ok(Served {
@@ -150,6 +155,15 @@ mod with_page {
             name,
             content: Content::File(path),
         })
+    }
+
+    /// A path with slashes, whose parts have no characters that do not print.
+    fn name_of(path: &Path) -> String {
+        let mut parts = Vec::new();
+        for part in path.components() {
+            parts.push(text::path(Path::new(part.as_os_str())));
+        }
+        parts.join("/")
     }
 
     /// A file that leads a browser to the page: only this user can read it, while all users of the machine see command lines.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use meshmap::{Limits, MeshFile, Options, Source};
+use meshmap::{Bytes, Limits, MeshFile, Options, Source};
 use meshmap_images::{Found, Kind, Library};
 use meshmap_job::Search;
 use meshmap_outputs::open_without_links;
@@ -36,7 +36,7 @@ pub(crate) enum Content {
 /// All files of the page, in the order of its list.
 pub(crate) struct Files {
     pub(crate) list: Vec<Served>,
-    /// The folders below which images are looked for at any depth.
+    /// The folders below which images are looked for at any depth, without links.
     pub(crate) textures: Vec<PathBuf>,
     /// The folders and images that were read.
     pub(crate) library: Library,
@@ -141,19 +141,42 @@ impl Files {
             folder: file.content.folder(),
             textures: &self.textures,
         };
-        search.find(name).ok()
+        let found = search.find(name).ok()?;
+        // A folder may have been replaced by a link since the command began: its images are of another folder then.
+        let mut folders = file
+            .content
+            .folder()
+            .into_iter()
+            .chain(self.textures.iter().map(PathBuf::as_path));
+        folders
+            .any(|folder| found.path.starts_with(folder))
+            .then_some(found)
     }
 
-    /// An image in a form that browsers show; `None` if it cannot be decoded within the memory.
+    /// An image in a form that browsers show; `None` if it cannot be decoded within the memory, also by the browser.
     fn image(&self, found: Found) -> Option<Content> {
+        if self.library.needed_bytes(&found).ok()? > self.memory {
+            return None;
+        }
         match found.kind {
             Kind::Png | Kind::Jpeg | Kind::Webp | Kind::Bmp => Some(Content::File(found.path)),
             _ => {
                 let _one = self.decoding.lock().unwrap_or_else(PoisonError::into_inner);
                 let png = self.library.as_png(&found, self.memory).ok()?;
-                Some(Content::Source(Source::from_bytes(png.to_vec())))
+                // All requests share the bytes.
+                let bytes = Bytes::from_owner(Png(png));
+                Some(Content::Source(Source::from_bytes(bytes)))
             }
         }
+    }
+}
+
+/// A PNG of the library.
+struct Png(Arc<Vec<u8>>);
+
+impl AsRef<[u8]> for Png {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
     }
 }
 

@@ -37,10 +37,13 @@ pub(crate) fn info(file: &MeshFile) -> String {
     let object = match file {
         MeshFile::CGeo(proxy) => {
             let timing = proxy.timing();
+            // Files can have a step that is no time.
+            let step = timing.map(|timing| timing.step());
+            let step = step.filter(|step| *step > 0.0);
             let snapshots = Object::new()
                 .with("count", &proxy.snapshot_count())
                 .float("start", timing.map(|timing| timing.start()))
-                .float("step", timing.map(|timing| timing.step()).filter(|step| *step > 0.0));
+                .float("step", step);
             let name = proxy.object_name();
             let name = name.as_ref().map(|name| name.to_string_lossy());
             object

@@ -49,7 +49,7 @@ export function facts(object, name, size, sides, found) {
 function dimensions(sides, unit) {
     if (sides.length === 0 || !sides.every(Number.isFinite)) return null;
     // Not broken at its blanks.
-    // What is flat may have a height of rounding.
+    // A flat object may have a height of rounding.
     const least = Math.max(...sides) * 1e-7;
     return (sides.map((length) => length < least ? 0 : Number(length.toPrecision(3))).join(' × ') + unit).replaceAll(' ', '\u00a0');
 }

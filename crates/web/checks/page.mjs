@@ -586,7 +586,7 @@ await check('damaged images, and the origin of V in the look of UV', async () =>
     copyFileSync(join(data, 'textures/crate.iqm'), join(folder, 'crate.iqm'));
     writeFileSync(join(folder, 'crate.png'), png([255, 255]).subarray(0, 60));
     assert.match(await byAddress(`${games.origin}/crate.iqm`), /shown after/);
-    assert.match(await text('facts'), /crate\.png \(not found\)/);
+    assert.match(await text('facts'), /crate\.png \(not shown\)/);
     await games.close();
     rmSync(folder, { recursive: true });
     await page.select('#look', 'uv');

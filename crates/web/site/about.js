@@ -72,7 +72,7 @@ export function images(object) {
         if ([part.material ?? []].flat().some(({ map }) => map)) shown.add(name);
         else if (IMAGE.test(name)) missing.add(name);
     }
-    const listed = [...shown, ...[...missing].map((name) => `${name} (not found)`)];
+    const listed = [...shown, ...[...missing].map((name) => `${name} (not shown)`)];
     const more = listed.length - MOST_IMAGES;
     if (listed.length === 0) return null;
     return listed.slice(0, MOST_IMAGES).join(', ') + (more > 0 ? `, ${number.format(more)} more` : '');

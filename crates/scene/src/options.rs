@@ -16,7 +16,8 @@ pub struct SceneOptions {
     pub levels: Levels,
     /// Snapshots of a CGeo file, by their numbers in the file, in any order, each once; `None` for all.
     pub snapshots: Option<Vec<usize>>,
-    /// `true` if the samples that snapshots have between them, for motion blur, are keys as well. Lists the sections of each snapshot.
+    /// `true` if the samples that snapshots have between them, for motion blur, are keys as well. Lists the sections of each snapshot. Builds
+    /// with `--cfg meshmap_small` have none.
     pub samples: bool,
     /// The frame of an IQM file in which vertices stand. Without it they are in the bind pose.
     pub frame: Option<PosedFrame>,

@@ -175,7 +175,8 @@ impl Scene {
             let Some(mut snapshots) = Snapshots::new(proxy, &name, &numbers) else {
                 continue;
             };
-            if options.samples {
+            // Small builds do not have the code for it.
+            if options.samples && !cfg!(meshmap_small) {
                 snapshots.add_samples(&self.meter)?;
             }
             let are_points = match snapshots.are_points(options.drops_degenerate) {

@@ -896,6 +896,14 @@ test('the command of the package serves what was named, with its token, and to i
     assert.deepEqual([status, JSON.parse(list)], [200, { files: [{ name: 'below/a.iqm', url: 'file/0/mesh' }], addresses: false }]);
     const { headers } = await fetch(`${address}files.json`);
     assert.match(headers.get('content-security-policy'), /^connect-src 'self'; img-src 'self' data: blob:/);
+    // All scripts that the worker loads.
+    const scripts = ['worker.js'];
+    for (const script of scripts) {
+        const [status, body] = await get(`${pathname}meshmap/${script}`);
+        assert.equal(status, 200, script);
+        for (const [, name] of body.toString().matchAll(/^import .* from '\.\/(.*)';$/gm)) if (!scripts.includes(name)) scripts.push(name);
+    }
+    assert.ok(scripts.length > 4, `${scripts}`);
     const bytes = readFileSync(join(data, SKINNED));
     assert.deepEqual(await get(`${pathname}file/0/mesh`), [200, bytes]);
     assert.deepEqual(await get(`${pathname}file/0/mesh`, { range: 'bytes=16-31' }), [206, bytes.subarray(16, 32)]);

@@ -46,7 +46,7 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 const PAGE = new Map([
     ...['index.html', 'style.css', 'icon.svg'].map((name) => [name, join(here, 'page', name)]),
     ['meshmap/page.js', join(here, 'page', 'page.js')],
-    ...['core.js', 'error.js', 'module.js', 'source.js', 'worker.js', 'wasm/all.wasm'].map((name) => [`meshmap/${name}`, join(here, name)]),
+    ...['address.js', 'core.js', 'error.js', 'module.js', 'source.js', 'worker.js', 'wasm/all.wasm'].map((name) => [`meshmap/${name}`, join(here, name)]),
 ]);
 
 function report(message) {

@@ -139,7 +139,7 @@ const VALUES: [(&str, &str); 22] = [
     ("size", "9x8"),
     ("snapshot", "2"),
     ("snapshots", "0..3"),
-    ("textures", "nowhere"),
+    ("textures", "."),
     ("to", "gltf"),
     ("turn", "90"),
     ("turntable", "2"),

@@ -105,8 +105,8 @@ enum Command {
     },
     /// Convert files to glTF, USD, OBJ, PLY, STL or PC2.
     ///
-    /// One file, or whole directories. Parts that cannot be used are reported as in `verify`, and the rest is written; the exit status is then 1. Only the converted
-    /// parts are read.
+    /// One file, or whole directories. Parts that cannot be used are reported as in `verify`, and the rest is written; the exit
+    /// status is then 1. Only the converted parts are read.
     #[command(after_long_help = concat_help("Examples:\n  meshmap convert proxy.cgeo -o proxy.glb\n  meshmap convert \
         proxy.cgeo --snapshot 0..99:10 -o proxy.glb\n  meshmap convert man.iqm --with walk.iqm run.iqm -o man.glb\n  \
         meshmap convert man.iqm --frame 12 -o man.obj\n  meshmap convert assets/ --to glb -o converted/"))]
@@ -136,8 +136,9 @@ enum Command {
     },
     /// Show files in the browser, where animations play.
     ///
-    /// The files come from a server that only this machine can reach. The page shows the contents of the files, plays snapshots and animations, and reads only the parts that it shows. The command ends
-    /// when the last tab is closed. Builds need the feature `view`.
+    /// The files come from a server that only this machine can reach. The page shows the contents of the files, plays snapshots
+    /// and animations, and reads only the parts that it shows. The command ends when the last tab is closed. Builds need the
+    /// feature `view`.
     #[command(after_long_help = concat_help("Examples:\n  meshmap view proxy.cgeo\n  meshmap view assets/ -g '*.iqm'\n  meshmap \
         view --no-open assets/                 only print the address"))]
     View {

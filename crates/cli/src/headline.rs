@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use meshmap::{Axis, Format};
+use meshmap::{Axis, Format, LengthUnit};
 use meshmap_catalog::inspect::Inspection;
 use meshmap_images::Library;
 use meshmap_job::Search;
 use meshmap_scene::{ClipTime, Overview, SnapshotTimes, Unit, is_image};
 
+use crate::inputs::folder_of;
 use crate::text;
 
 /// The names that a line lists before it counts the others.
@@ -21,8 +22,7 @@ pub(crate) fn lines(inspection: &Inspection, textures: &[PathBuf]) -> Vec<String
         return Vec::new();
     };
     let overview = Overview::of(file);
-    let folder = inspection.input.path.parent();
-    let folder = folder.filter(|_| inspection.input.path.is_file());
+    let folder = folder_of(&inspection.input);
     let mut lines = vec![kind(inspection, &overview)];
     lines.extend(size(inspection, &overview));
     lines.extend(images(&overview.images, folder, textures));
@@ -141,10 +141,10 @@ fn size(inspection: &Inspection, overview: &Overview) -> Option<String> {
     let [min, max] = bounds(inspection).filter(|_| summary.vertices != Some(0))?;
     let lengths: [f32; 3] = std::array::from_fn(|axis| max[axis] - min[axis]);
     let [wide, high, deep] = overview.up.rotate_to(Axis::Y, lengths).map(f32::abs);
+    let conventions = inspection.format.map(Format::conventions);
+    let is_of_object = conventions.is_some_and(|of| of.unit == Some(LengthUnit::ObjectSize));
     let (scale, unit, remark) = match overview.unit {
-        _ if inspection.format == Some(Format::SlMesh) => {
-            (1.0, "", ", as parts of the object's size")
-        }
+        _ if is_of_object => (1.0, "", ", as parts of the object's size"),
         Unit::Millimeters(millimeters) => (millimeters / 1000.0, " m", ""),
         _ => (1.0, "", "; no unit is stored"),
     };

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 #[cfg(feature = "stores")]
@@ -35,7 +35,7 @@ pub(crate) struct Choice {
     /// Work on this many files at once [default: one per core].
     #[arg(short = 'j', long = "jobs", visible_alias = "threads", value_name = "N", value_parser = parse_from_one)]
     pub(crate) threads: Option<NonZero<usize>>,
-    /// Print only problems. There is no progress bar, nothing about files without problems, and no summary.
+    /// Print only problems. No progress bar is shown, nothing about files without problems, and no summary.
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// Map files instead of reading them; they must not change meanwhile.
@@ -260,6 +260,11 @@ pub(crate) fn parse_from_one(text: &str) -> Result<NonZero<usize>, &'static str>
 fn parse_format(text: &str) -> Result<Format, String> {
     text.parse()
         .map_err(|_| format!("expected {}", Format::ALL.map(Format::name).join(", ")))
+}
+
+/// The folder of a file, in which the images that it names may be. `None` for standard input, pipes and files in stores.
+pub(crate) fn folder_of(input: &Input) -> Option<&Path> {
+    input.path.parent().filter(|_| input.path.is_file())
 }
 
 /// The parser of the path of a folder that exists.

@@ -27,12 +27,11 @@ export function element(tag, text, name = '') {
 export function facts(object, name, size, sides, found) {
     const { info } = object.file;
     const { scene } = object;
-    const knowsUnit = info.format !== 'slmesh' && scene?.metresPerUnit !== null;
     const rows = [
         ['Format', FORMATS[info.format]],
         ['Name', info.name ?? name.split('/').pop() ?? name],
         ['Size', size === null ? null : `${number.format(size)} bytes`],
-        ['W × H × D', dimensions(sides, knowsUnit ? ' m' : '')],
+        ['W × H × D', dimensions(sides, unitOf(object))],
         ['Up', scene && (scene.knowsUp ? scene.up.toUpperCase() : `not stored, ${scene.up.toUpperCase()} is usual`)],
         ['Joints', object.skeleton?.bones.length ?? (info.jointCount || null)],
         ['Images', found],
@@ -43,6 +42,15 @@ export function facts(object, name, size, sides, found) {
         row.append(element('dt', String(term)), element('dd', String(value)));
         return row;
     }));
+}
+
+/**
+ * The unit of lengths in the picture, with a blank before it; empty if the file knows none. The size of a Second Life mesh is its object's.
+ *
+ * @param {import('meshmap/three').MeshmapObject} object
+ */
+export function unitOf({ file, scene }) {
+    return file.info.format !== 'slmesh' && scene?.metresPerUnit !== null ? ' m' : '';
 }
 
 /** @param {number[]} sides @param {string} unit */

@@ -1,5 +1,5 @@
 import { MeshmapError, MeshmapLoader } from 'meshmap/three';
-import { element, facts, images, levels, meshes } from './about.js';
+import { element, facts, images, levels, meshes, unitOf } from './about.js';
 import { FileList } from './list.js';
 import { hasVertices, nothingToDraw } from './nothing.js';
 import { Stage } from './stage.js';
@@ -171,11 +171,16 @@ function measured(object) {
     facts(object, about.name, about.size, stage?.sides() ?? [], about.found);
 }
 
-/** Offers the lines of the joints, and draws them if there is nothing else to draw. @param {import('meshmap/three').MeshmapObject} object */
-function skeleton(object) {
+/** Explains why nothing is drawn, if that is so. @param {import('meshmap/three').MeshmapObject} object */
+function explain(object) {
     const nothing = nothingToDraw(object);
     the('nothing').textContent = nothing;
     the('nothing').hidden = !nothing;
+}
+
+/** Offers the lines of the joints, and draws them if there is nothing else to draw. @param {import('meshmap/three').MeshmapObject} object */
+function skeleton(object) {
+    explain(object);
     the('bones').hidden = !object.skeleton;
     press('bones', wantsBones || !hasVertices(object));
     bones();
@@ -198,8 +203,8 @@ const isPressed = (id) => the(id).getAttribute('aria-pressed') === 'true';
 function scale() {
     const square = stage?.square ?? 0;
     const { object } = shown;
-    const knowsUnit = object && object.file.info.format !== 'slmesh' && object.scene?.metresPerUnit !== null;
-    the('scale').textContent = square ? `Squares of ${Number(square.toPrecision(1))}${knowsUnit ? ' m' : ''}` : '';
+    const unit = object ? unitOf(object) : '';
+    the('scale').textContent = square ? `Squares of ${Number(square.toPrecision(1))}${unit}` : '';
 }
 
 /**
@@ -230,8 +235,7 @@ function renewed(object) {
     stage?.dress();
     // The first snapshot of a file may be empty.
     const wasEmpty = !the('nothing').hidden;
-    the('nothing').textContent = nothingToDraw(object);
-    the('nothing').hidden = !the('nothing').textContent;
+    explain(object);
     if (wasEmpty && the('nothing').hidden) stage?.fit();
 }
 
@@ -402,7 +406,7 @@ async function samples() {
 }
 
 /**
- * Holds a stream of events of `meshmap view`, which ends when no tab holds one. Of all tabs only one holds it, because browsers open few
+ * Holds a stream of events of `meshmap view`, which ends when no tab holds one. Only one tab holds it, because browsers open few
  * connections to a server; when that tab is closed, the next one takes over.
  */
 function holdOpen() {

@@ -22,7 +22,7 @@ export class Timeline {
     constructor(stage, on) {
         this.stage = stage;
         this.on = on;
-        this.player = new Player(() => this.#tell());
+        this.player = new Player(() => this.#report());
         this.player.onError = on.onError;
         the('playing').addEventListener('click', () => this.toggle());
         the('before').addEventListener('click', () => this.step(-1));
@@ -123,7 +123,7 @@ export class Timeline {
         };
     }
 
-    #tell() {
+    #report() {
         const { motion, frame, isPlaying, rate } = this.player;
         the('seek').disabled = the('before').disabled = the('after').disabled = !motion;
         the('seek').max = motion?.frames ?? 1;

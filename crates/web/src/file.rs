@@ -37,7 +37,7 @@ pub(crate) fn info(file: &MeshFile) -> String {
     let object = match file {
         MeshFile::CGeo(proxy) => {
             let timing = proxy.timing();
-            // Files can have a step that is no time.
+            // Some files store 0 or less.
             let step = timing.map(|timing| timing.step());
             let step = step.filter(|step| *step > 0.0);
             let snapshots = Object::new()

@@ -284,9 +284,8 @@ fn identity(render: &Render) -> String {
 
 /// The settings for one file, in whose folder images are looked for.
 fn beside(render: &Render, input: &Input) -> Render {
-    let folder = input.path.parent().filter(|_| input.path.is_file());
     Render {
-        folder: folder.map(Path::to_owned),
+        folder: inputs::folder_of(input).map(Path::to_owned),
         ..render.clone()
     }
 }

@@ -181,7 +181,7 @@ fn walk(directory: &Path, below: &Path, selection: &Selection, found: &mut Found
                         let bytes = metadata.len();
                         found.files.push(Input {
                             path,
-                            address: None,
+                            url: None,
                             is_named: false,
                             bytes,
                         });

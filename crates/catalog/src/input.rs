@@ -1,6 +1,7 @@
 //! A file that a program works on, and how it is read.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -11,10 +12,9 @@ use std::time::Duration;
 use meshmap::ReadRange;
 use meshmap::cgeo::Dialect;
 use meshmap::{ErrorKind, Format, Limits, MeshFile, Meter, Options, Parallelism, Source};
+use meshmap_url::{RemoteUrl, has_scheme, without_secrets};
 
-#[cfg(feature = "stores")]
-use crate::text::without_signature;
-use crate::text::{self, is_address, without_secrets};
+use crate::text;
 
 /// A meter of what is held of a file.
 #[must_use]
@@ -55,10 +55,10 @@ pub(crate) fn read_to_end(stream: impl Read, most: u64) -> Result<Vec<u8>, Probl
 /// A file to be worked on.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// The path; or the address of a file in a store without its secrets, which is not read but shown.
+    /// The path; or the URL of a file in a store as it prints, which is shown and not read.
     pub path: PathBuf,
-    /// The address of a file in a store, which may contain a password or a signature.
-    pub(crate) address: Option<String>,
+    /// The URL of a file in a store.
+    pub(crate) url: Option<RemoteUrl>,
     /// `true` if it was named; otherwise it was found in a directory.
     pub is_named: bool,
     /// Its size, if it is known without reading the file.
@@ -73,21 +73,18 @@ impl Input {
     #[must_use]
     pub fn named(path: &Path) -> Self {
         let bytes = fs::metadata(path).map_or(0, |metadata| metadata.len());
-        let address = path
-            .to_str()
-            .filter(|text| is_address(text))
-            .map(str::to_owned);
-        let path = match (&address, path.to_str()) {
-            (Some(address), _) => without_secrets(address).into(),
+        let url = path.to_str().and_then(RemoteUrl::of_remote);
+        let path = match (&url, path.to_str()) {
+            (Some(url), _) => url.as_shown().into(),
             // The URL of a scheme that is not read is a file that does not exist, and may have a password.
-            (None, Some(text)) if text::has_scheme(text) && !path.exists() => {
-                text::shown(text).as_ref().into()
+            (None, Some(text)) if has_scheme(text) && !path.exists() => {
+                without_secrets(text).as_ref().into()
             }
             _ => path.to_owned(),
         };
         Self {
             path,
-            address,
+            url,
             is_named: true,
             bytes,
         }
@@ -128,20 +125,28 @@ impl Input {
         }
     }
 
-    /// The last part of the path, without the query string of an address.
+    /// The last part of the path, also of the path of a URL.
     #[must_use]
     pub fn file_name(&self) -> &Path {
-        let text = self.path.to_str().filter(|_| self.is_in_store());
-        let path = text
-            .and_then(|text| text.split(['?', '#']).next())
-            .map_or(&*self.path, Path::new);
-        Path::new(path.file_name().unwrap_or_default())
+        match &self.url {
+            Some(url) => Path::new(url.name()),
+            None => Path::new(self.path.file_name().unwrap_or_default()),
+        }
+    }
+
+    /// Returns a text that only this file has: the whole path or URL. Two URLs that print the same may be two files. For comparisons only.
+    #[must_use]
+    pub fn source_with_secrets(&self) -> &OsStr {
+        match &self.url {
+            Some(url) => url.with_secrets().as_ref(),
+            None => self.path.as_os_str(),
+        }
     }
 
     /// Returns `true` if the file is read by requests.
     #[must_use]
     pub fn is_in_store(&self) -> bool {
-        self.address.is_some()
+        self.url.is_some()
     }
 
     /// The bytes of the file, as of [`source`](Self::source), and a function that returns the version of a file in a store.
@@ -150,9 +155,9 @@ impl Input {
         how: &Reading,
     ) -> Result<(Source, impl Fn() -> Option<String>), Problem> {
         let stored = self
-            .address
+            .url
             .as_ref()
-            .map(|address| self.stored(address, how))
+            .map(|url| self.stored(url, how))
             .transpose()?;
         let (source, stored) = match stored {
             Some((source, stored)) => (source, Some(stored)),
@@ -169,11 +174,11 @@ impl Input {
     /// Returns an error if the file does not exist, or if its server does not answer.
     pub fn fetch_version(&self, how: &Reading) -> Result<Option<(String, String)>, Problem> {
         #[cfg(feature = "stores")]
-        if let Some(address) = &self.address {
-            let stored = Stored::at_with(address, how.network.settings());
+        if let Some(url) = &self.url {
+            let stored = Stored::at_with(url, how.network.settings());
             let version = stored.and_then(|stored| stored.fetch_version());
             let (_, version) = version.map_err(|error| self.not_fetched(&error))?;
-            return Ok(version.map(|version| (without_signature(address), version)));
+            return Ok(version.map(|version| (url.identity_with_secrets(), version)));
         }
         #[cfg(not(feature = "stores"))]
         let _ = how;
@@ -182,15 +187,14 @@ impl Input {
 
     /// A file in a store, of which the first bytes have been fetched. A file on a server without ranges is in memory.
     #[cfg(feature = "stores")]
-    fn stored(&self, address: &str, how: &Reading) -> Result<(Source, Stored), Problem> {
+    fn stored(&self, url: &RemoteUrl, how: &Reading) -> Result<(Source, Stored), Problem> {
         /// The share of the memory that retains what was fetched.
         const RETAINED: u64 = 16;
         let mut settings = how.network.settings();
         settings.retain = how.memory / RETAINED;
         let limits = Limits::default().with_max_total_bytes(how.memory);
         settings.options = Options::default().with_limits(limits);
-        let stored =
-            Stored::at_with(address, settings).map_err(|error| self.not_fetched(&error))?;
+        let stored = Stored::at_with(url, settings).map_err(|error| self.not_fetched(&error))?;
         let length = stored
             .fetch_length()
             .map_err(|error| self.not_fetched(&error))?;
@@ -240,8 +244,8 @@ impl Input {
     ///
     /// Returns an error if the file cannot be opened or read.
     pub fn source(&self, how: &Reading) -> Result<Source, Problem> {
-        if let Some(address) = &self.address {
-            return Ok(self.stored(address, how)?.0);
+        if let Some(url) = &self.url {
+            return Ok(self.stored(url, how)?.0);
         }
         if self.is_standard_input() {
             return Ok(Source::from_bytes(read_to_end(

@@ -28,4 +28,4 @@ pub use depth::Depth;
 pub use find::{Found, Glob, Selection, Skipped, find};
 pub use input::{Input, Network, Problem, Reading, SHARES, STANDARD_INPUT, memory_for, meter_of};
 pub use inspect::info;
-pub use text::is_address;
+pub use meshmap_url::RemoteUrl;

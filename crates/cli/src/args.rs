@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use meshmap::{Format, Rule};
+use meshmap_url::{has_scheme, without_secrets};
 
 use crate::commands::catalog::{self, CatalogArgs};
 use crate::commands::convert::{self, ConvertArgs};
@@ -20,7 +21,6 @@ use crate::commands::view::{self, ViewArgs};
 use crate::commands::{Outcome, digest, print_stderr};
 use crate::inputs::{Choice, FileList, Memory};
 use crate::screen::{Color, Screen};
-use crate::text;
 use crate::{help, interrupt};
 
 /// The schemas of the objects that `--json` prints.
@@ -206,7 +206,7 @@ pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T
     let parsed = definition()
         .try_get_matches_from(args)
         .and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match parsed.map_err(with_tip).map_err(without_secrets) {
+    let cli = match parsed.map_err(with_tip).map_err(with_shown_urls) {
         Ok(cli) => cli,
         Err(error) => {
             // If the error stream is closed, the message is lost.
@@ -269,14 +269,14 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// An error that shows addresses without their secrets.
-fn without_secrets(mut error: clap::Error) -> clap::Error {
+/// An error that shows URLs without their secrets.
+fn with_shown_urls(mut error: clap::Error) -> clap::Error {
     let addresses = error.context().filter_map(|(kind, value)| {
         let ContextValue::String(argument) = value else {
             return None;
         };
         let shown = argument.trim_start_matches('-');
-        text::is_address(shown).then(|| (kind, text::without_secrets(shown)))
+        has_scheme(shown).then(|| (kind, without_secrets(shown).into_owned()))
     });
     for (kind, shown) in addresses.collect::<Vec<_>>() {
         if error.kind() == ErrorKind::ValueValidation {

@@ -12,7 +12,8 @@ use std::time::Duration;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use meshmap::{Format, Limits, Meter};
 pub(crate) use meshmap_catalog::{Found, Input, Problem, Reading, meter_of};
-use meshmap_catalog::{Glob, Network, STANDARD_INPUT, Selection, is_address};
+use meshmap_catalog::{Glob, Network, STANDARD_INPUT, Selection};
+use meshmap_url::is_remote;
 
 use crate::screen::print_stderr;
 use crate::text::size;
@@ -264,7 +265,8 @@ fn parse_format(text: &str) -> Result<Format, String> {
 
 /// The folder of a file, in which the images that it names may be. `None` for standard input, pipes and files in stores.
 pub(crate) fn folder_of(input: &Input) -> Option<&Path> {
-    input.path.parent().filter(|_| input.path.is_file())
+    let is_file = !input.is_in_store() && input.path.is_file();
+    input.path.parent().filter(|_| is_file)
 }
 
 /// The parser of the path of a folder that exists.
@@ -277,7 +279,7 @@ pub(crate) fn folder_parser() -> impl TypedValueParser<Value = PathBuf> {
 
 /// The parser of the path of an output, which is not an address.
 pub(crate) fn output_parser() -> impl TypedValueParser<Value = PathBuf> {
-    PathBufValueParser::new().try_map(|path| match path.to_str().is_some_and(is_address) {
+    PathBufValueParser::new().try_map(|path| match path.to_str().is_some_and(is_remote) {
         true => Err("outputs are files on this machine"),
         false => Ok(path),
     })

@@ -1,8 +1,6 @@
 //! Texts that fit a width.
 
-pub(crate) use meshmap_catalog::text::{
-    coordinate, count, is_address, line, path, plural, seconds, size, without_secrets,
-};
+pub(crate) use meshmap_catalog::text::{coordinate, count, line, path, plural, seconds, size};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Names and titles longer than this are cut in the middle.

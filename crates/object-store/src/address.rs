@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use meshmap_url::RemoteUrl;
 #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
 use object_store::ClientOptions;
 use object_store::list::PaginatedListStore;
@@ -11,7 +12,6 @@ use url::{Position, Url};
 use crate::client::Connector;
 use crate::error::{Error, Result};
 use crate::fetch::Settings;
-use crate::redact::without_secrets;
 use crate::shared::{self, Store};
 
 /// A file of an address.
@@ -20,19 +20,16 @@ pub(crate) struct Place {
     /// The pages of lists of the store, if it has them.
     pub(crate) pages: Option<Arc<dyn PaginatedListStore>>,
     pub(crate) path: Path,
-    /// The address for errors, without the secrets in it.
-    pub(crate) shown: String,
 }
 
 /// The store and the path of an address. A store that is shared is the one of other files of this process: for requests by the
 /// runtime that is shared as well.
-pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Result<Place> {
-    let shown = without_secrets(address);
+pub(crate) fn parse(address: &RemoteUrl, settings: &Settings, is_shared: bool) -> Result<Place> {
     let refused = |what: String| Error::Address {
-        address: without_secrets(address),
+        address: address.clone(),
         what,
     };
-    let url = Url::parse(address).map_err(|error| refused(error.to_string()))?;
+    let url = Url::parse(address.with_secrets()).map_err(|error| refused(error.to_string()))?;
     let environment: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
@@ -42,7 +39,6 @@ pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Resu
             store,
             pages: None,
             path,
-            shown,
         });
     }
     if let Some(feature) = missing_feature(url.scheme()) {
@@ -50,7 +46,7 @@ pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Resu
     }
     // `Url` resolves these segments, so that the address would be of another object.
     if url.scheme() != "file"
-        && let Some(segment) = refused_segment(address)
+        && let Some(segment) = refused_segment(address.with_secrets())
     {
         return Err(refused(format!(
             "a key with the part {segment:?} cannot be requested; give the object another key"
@@ -97,7 +93,6 @@ pub(crate) fn parse(address: &str, settings: &Settings, is_shared: bool) -> Resu
         store: objects,
         pages,
         path,
-        shown,
     })
 }
 
@@ -609,7 +604,7 @@ pub(crate) mod tests {
         ] {
             let (store, _) = s3(answer, &quick());
             let listed = store.objects.list(None).try_collect::<Vec<_>>().await;
-            let error = crate::fetch::brief(listed.unwrap_err(), "s3://bucket/");
+            let error = crate::fetch::brief(listed.unwrap_err(), &"s3://bucket/".into());
             assert!(
                 error.to_string().contains(expected),
                 "expected {expected}: {error}"

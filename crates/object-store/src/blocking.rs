@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use meshmap::{ReadRange, Source};
+use meshmap_url::RemoteUrl;
 use tokio::runtime::Runtime;
 
 use crate::address::parse;
@@ -56,8 +57,14 @@ impl Blocking {
     /// # Errors
     ///
     /// Returns the errors of [`List::new`](crate::List::new), and [`Error::Runtime`](crate::Error::Runtime).
-    pub fn list(address: &str, after: &str, settings: &Settings) -> Result<BlockingList> {
-        let list = List::of_place(address, parse(address, settings, true)?, after)?;
+    pub fn list(
+        address: impl Into<RemoteUrl>,
+        after: &str,
+        settings: &Settings,
+    ) -> Result<BlockingList> {
+        let address = address.into();
+        let place = parse(&address, settings, true)?;
+        let list = List::of_place(address, place, after)?;
         Ok(BlockingList {
             list,
             runtime: shared::runtime()?,
@@ -69,7 +76,7 @@ impl Blocking {
     /// # Errors
     ///
     /// Returns the errors of [`Remote::at`] and of [`new`](Self::new).
-    pub fn at(address: &str) -> Result<Self> {
+    pub fn at(address: impl Into<RemoteUrl>) -> Result<Self> {
         Self::at_with(address, Settings::default())
     }
 
@@ -78,8 +85,8 @@ impl Blocking {
     /// # Errors
     ///
     /// Returns the errors of [`Remote::at_with`] and of [`new`](Self::new).
-    pub fn at_with(address: &str, settings: Settings) -> Result<Self> {
-        Self::new(Remote::shared(address, settings)?)
+    pub fn at_with(address: impl Into<RemoteUrl>, settings: Settings) -> Result<Self> {
+        Self::new(Remote::shared(address.into(), settings)?)
     }
 
     /// The bytes of the file, for any reader of this library.

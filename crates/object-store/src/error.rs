@@ -1,6 +1,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use meshmap_url::RemoteUrl;
+
 /// The reason why a file in a store cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -8,14 +10,14 @@ pub enum Error {
     /// The file is damaged, or is none.
     Mesh {
         /// The address of the file.
-        address: String,
+        address: RemoteUrl,
         /// The error of the file.
         error: meshmap::Error,
     },
     /// The store does not return the bytes, after several tries if these could help.
     Store {
         /// The address of the file.
-        address: String,
+        address: RemoteUrl,
         /// The error that the store reports.
         #[source]
         error: Box<object_store::Error>,
@@ -23,14 +25,14 @@ pub enum Error {
     /// The file is another one than at the first request. Open it again.
     Changed {
         /// The address of the file.
-        address: String,
+        address: RemoteUrl,
         /// The difference: in its tag, its length or its time.
         what: String,
     },
     /// A response that is not what was asked for.
     Response {
         /// The address of the file.
-        address: String,
+        address: RemoteUrl,
         /// The range that was asked for.
         range: Range<u64>,
         /// The response that came instead.
@@ -39,7 +41,7 @@ pub enum Error {
     /// A server without ranges, which would have to send the whole file.
     TooLong {
         /// The address of the file.
-        address: String,
+        address: RemoteUrl,
         /// The length of the file.
         length: u64,
         /// The limit: `max_total_bytes` of `Settings::options`.
@@ -48,7 +50,7 @@ pub enum Error {
     /// A response, or 64 KiB of it, that did not come in time.
     Timeout {
         /// The address of the file.
-        address: String,
+        address: RemoteUrl,
         /// The range that was asked for.
         range: Range<u64>,
         /// The time that was waited for.
@@ -57,7 +59,7 @@ pub enum Error {
     /// A range whose bytes did not all come in time.
     Deadline {
         /// The address of the file.
-        address: String,
+        address: RemoteUrl,
         /// The range that was asked for.
         range: Range<u64>,
         /// The time for all of it.
@@ -66,7 +68,7 @@ pub enum Error {
     /// An address that names no store.
     Address {
         /// The address.
-        address: String,
+        address: RemoteUrl,
         /// The problem with the address.
         what: String,
     },
@@ -79,7 +81,7 @@ pub enum Error {
 impl Error {
     /// The address of the file, if the error is about a file.
     #[must_use]
-    pub fn address(&self) -> Option<&str> {
+    pub fn address(&self) -> Option<&RemoteUrl> {
         match self {
             Self::Mesh { address, .. }
             | Self::Store { address, .. }

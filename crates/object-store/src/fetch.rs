@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use meshmap::{Fragments, Options};
+use meshmap_url::RemoteUrl;
 use object_store::path::Path;
 use object_store::{
     Attribute, GetOptions, GetRange, GetResult, GetResultPayload, ObjectMeta, ObjectStore,
@@ -18,7 +19,6 @@ use url::Url;
 
 use crate::cache::RangeCache;
 use crate::error::{Error, Result};
-use crate::redact::without_secrets;
 
 /// Settings for fetching parts of files.
 #[derive(Clone)]
@@ -203,10 +203,7 @@ enum Read {
 pub(crate) struct Stored {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(crate) path: Path,
-    /// The address, as the caller has it.
-    pub(crate) address: String,
-    /// The name of the file in errors: the address without its secrets.
-    pub(crate) shown: String,
+    pub(crate) address: RemoteUrl,
     pub(crate) settings: Settings,
     pub(crate) cache: Option<RangeCache>,
     pub(crate) fragments: Fragments,
@@ -306,7 +303,7 @@ impl Stored {
         let range = 0..version.length;
         if version.length > most {
             return Err(Error::TooLong {
-                address: self.shown.clone(),
+                address: self.address.clone(),
                 length: version.length,
                 limit: most,
             });
@@ -338,7 +335,7 @@ impl Stored {
 
     pub(crate) fn mesh_error(&self, error: meshmap::Error) -> Error {
         Error::Mesh {
-            address: self.shown.clone(),
+            address: self.address.clone(),
             error,
         }
     }
@@ -355,13 +352,13 @@ impl Stored {
         let tag = version.as_ref().and_then(|version| version.tag.clone());
         let cache = self.cache.as_ref().zip(tag);
         if let Some((cache, tag)) = &cache
-            && let Some(bytes) = cache.get(&self.address, tag, &range)
+            && let Some(bytes) = cache.get(self.address.with_secrets(), tag, &range)
         {
             return Ok(bytes);
         }
         let (_, bytes, _) = self.get(range.clone(), version.as_ref()).await?;
         if let Some((cache, tag)) = &cache {
-            cache.put(&self.address, tag, range.start, &bytes);
+            cache.put(self.address.with_secrets(), tag, range.start, &bytes);
         }
         Ok(bytes)
     }
@@ -383,7 +380,7 @@ impl Stored {
     ) -> Result<T> {
         let deadline = self.settings.deadline;
         let late = |_| Error::Deadline {
-            address: self.shown.clone(),
+            address: self.address.clone(),
             range: range.clone(),
             deadline,
         };
@@ -433,7 +430,7 @@ impl Stored {
     async fn in_time<T>(&self, range: &Range<u64>, response: impl Future<Output = T>) -> Result<T> {
         let timeout = self.settings.timeout;
         let late = |_| Error::Timeout {
-            address: self.shown.clone(),
+            address: self.address.clone(),
             range: range.clone(),
             timeout,
         };
@@ -531,7 +528,7 @@ impl Stored {
 
     fn refused(&self, range: &Range<u64>, what: String) -> Error {
         Error::Response {
-            address: self.shown.clone(),
+            address: self.address.clone(),
             range: range.clone(),
             what,
         }
@@ -539,14 +536,14 @@ impl Stored {
 
     fn store_error(&self, error: object_store::Error) -> Error {
         Error::Store {
-            address: self.shown.clone(),
+            address: self.address.clone(),
             error: Box::new(brief(error, &self.address)),
         }
     }
 
     fn changed(&self, what: String) -> Error {
         Error::Changed {
-            address: self.shown.clone(),
+            address: self.address.clone(),
             what,
         }
     }
@@ -554,10 +551,10 @@ impl Stored {
 
 /// An error of a store in a few words, without secrets: stores name the address with its query string, and add the body of the
 /// response, which may repeat the request.
-pub(crate) fn brief(error: object_store::Error, address: &str) -> object_store::Error {
+pub(crate) fn brief(error: object_store::Error, address: &RemoteUrl) -> object_store::Error {
     use object_store::Error as Store;
     // As it is in requests.
-    let url = Url::parse(address).ok();
+    let url = Url::parse(address.with_secrets()).ok();
     let query = url.as_ref().and_then(Url::query).unwrap_or_default();
     let clean = |source: Box<dyn std::error::Error + Send + Sync>| {
         let text = source.to_string();
@@ -590,7 +587,8 @@ pub(crate) fn brief(error: object_store::Error, address: &str) -> object_store::
         } else {
             text.replace(query, "..")
         };
-        text.replace(address, &without_secrets(address)).into()
+        text.replace(address.with_secrets(), address.as_shown())
+            .into()
     };
     match error {
         Store::NotFound { path, source } => Store::NotFound {

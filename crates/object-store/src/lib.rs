@@ -22,7 +22,6 @@
 
 // Layers, from bottom to top; `.ci/layers` checks them:
 //
-//     redact: addresses without their secrets
 //     error cache: errors, and bytes that several files share
 //     shared: the runtime and the clients that all files of a process share
 //     page: keys of a list that cannot be requested
@@ -49,7 +48,6 @@ mod fetch;
 mod list;
 mod page;
 mod play;
-mod redact;
 mod remote;
 mod shared;
 
@@ -58,8 +56,9 @@ pub use cache::RangeCache;
 pub use error::{Error, Result};
 pub use fetch::Settings;
 pub use list::{List, Listed};
+/// The URL of a file in a store, which prints without its secrets.
+pub use meshmap_url::RemoteUrl;
 pub use play::Play;
-pub use redact::{without_secrets, without_signature};
 pub use remote::{Remote, Stats};
 
 /// The examples of the README.

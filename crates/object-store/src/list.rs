@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use futures_util::TryStreamExt as _;
 use futures_util::stream::{self, BoxStream, StreamExt as _};
+use meshmap_url::RemoteUrl;
 use object_store::list::{PaginatedListOptions, PaginatedListStore};
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore};
@@ -12,14 +13,13 @@ use crate::address::{Place, parse};
 use crate::error::{Error, Result};
 use crate::fetch::{Settings, brief, identity};
 use crate::page::{Refused, RefusedKeys};
-use crate::redact::without_secrets;
 
 /// A file in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
     /// Its address, as [`Remote::at`](crate::Remote::at) takes it.
-    pub address: String,
+    pub address: RemoteUrl,
     /// Its name in the store, by which lists are ordered.
     pub key: String,
     /// Its length in bytes.
@@ -32,7 +32,7 @@ pub struct Listed {
 ///
 /// A part of a long list is read without the rest of it: it begins after a key.
 pub struct List {
-    address: String,
+    address: RemoteUrl,
     url: Url,
     prefix: Path,
     files: Files,
@@ -65,23 +65,24 @@ impl List {
     /// # Errors
     ///
     /// Returns [`Error::Address`] for an address that names no store.
-    pub fn new(address: &str, after: &str) -> Result<Self> {
-        Self::of_place(address, parse(address, &Settings::default(), false)?, after)
+    pub fn new(address: impl Into<RemoteUrl>, after: &str) -> Result<Self> {
+        let address = address.into();
+        let place = parse(&address, &Settings::default(), false)?;
+        Self::of_place(address, place, after)
     }
 
     /// The files below the address of a place.
-    pub(crate) fn of_place(address: &str, place: Place, after: &str) -> Result<Self> {
+    pub(crate) fn of_place(address: RemoteUrl, place: Place, after: &str) -> Result<Self> {
         let Place {
             store,
             pages,
             path: prefix,
-            shown,
         } = place;
         let refused = |what: String| Error::Address {
-            address: shown.clone(),
+            address: address.clone(),
             what,
         };
-        let url = Url::parse(address).map_err(|error| refused(error.to_string()))?;
+        let url = Url::parse(address.with_secrets()).map_err(|error| refused(error.to_string()))?;
         let files = match pages {
             Some(store) => {
                 let after = Some(after.to_owned()).filter(|after| !after.is_empty());
@@ -99,7 +100,7 @@ impl List {
             }
         };
         Ok(Self {
-            address: address.to_owned(),
+            address,
             url,
             prefix,
             files,
@@ -116,7 +117,7 @@ impl List {
         match self.fetch_page().await {
             Ok(page) => Ok(page),
             Err(error) => Err(Error::Store {
-                address: without_secrets(&self.address),
+                address: self.address.clone(),
                 error: Box::new(brief(error, &self.address)),
             }),
         }
@@ -200,7 +201,7 @@ fn listed(url: &Url, prefix: &Path, file: &ObjectMeta) -> Option<Listed> {
     drop(segments);
     let (key, version) = (file.location.to_string(), identity(file));
     Some(Listed {
-        address: url.into(),
+        address: String::from(url).into(),
         key,
         bytes: file.size,
         version,
@@ -231,7 +232,7 @@ fn unusable(url: &Url, prefix: &Path, object: &Refused) -> Listed {
         }
     }
     Listed {
-        address,
+        address: address.into(),
         key: object.key.clone(),
         bytes: object.bytes,
         version: None,
@@ -257,7 +258,7 @@ fn sorted(
 impl fmt::Debug for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("List")
-            .field("address", &without_secrets(&self.address))
+            .field("address", &self.address)
             .finish_non_exhaustive()
     }
 }
@@ -300,9 +301,8 @@ mod tests {
             store: store.objects,
             pages: store.pages,
             path: Path::default(),
-            shown: String::new(),
         };
-        let mut list = List::of_place("s3://bucket/", place, "a/../after.iqm").unwrap();
+        let mut list = List::of_place("s3://bucket/".into(), place, "a/../after.iqm").unwrap();
         let page = list.next_page().await.unwrap();
         assert!(
             requests
@@ -348,9 +348,8 @@ mod tests {
             store: store.objects,
             pages: store.pages,
             path: Path::default(),
-            shown: String::new(),
         };
-        let mut list = List::of_place("s3://bucket/", place, "").unwrap();
+        let mut list = List::of_place("s3://bucket/".into(), place, "").unwrap();
         let error = list.next_page().await.unwrap_err().to_string();
         assert_eq!(
             error,

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use meshmap::{Fragments, MeshFile, Source};
+use meshmap_url::RemoteUrl;
 use object_store::ObjectStore;
 use object_store::path::Path;
 
@@ -35,14 +36,8 @@ impl Remote {
     /// The file at a path in a store.
     #[must_use]
     pub fn new(store: Arc<dyn ObjectStore>, path: Path) -> Self {
-        let address = format!("{store}/{path}");
-        Self::called(
-            store,
-            path,
-            [address.clone(), address],
-            Settings::default(),
-            None,
-        )
+        let address = RemoteUrl::new(format!("{store}/{path}"));
+        Self::called(store, path, address, Settings::default(), None)
     }
 
     /// The file at an address: `https://`, `s3://`, `gs://`, `az://` or `file://`, as far as the features of this crate go.
@@ -54,7 +49,7 @@ impl Remote {
     /// # Errors
     ///
     /// Returns [`Error::Address`](crate::Error::Address) if no store has such addresses.
-    pub fn at(address: &str) -> Result<Self> {
+    pub fn at(address: impl Into<RemoteUrl>) -> Result<Self> {
         Self::at_with(address, Settings::default())
     }
 
@@ -63,36 +58,27 @@ impl Remote {
     /// # Errors
     ///
     /// Returns [`Error::Address`](crate::Error::Address) also for a header that HTTP cannot send.
-    pub fn at_with(address: &str, settings: Settings) -> Result<Self> {
-        Self::of_place(
-            address,
-            address::parse(address, &settings, false)?,
-            settings,
-        )
+    pub fn at_with(address: impl Into<RemoteUrl>, settings: Settings) -> Result<Self> {
+        let address = address.into();
+        let place = address::parse(&address, &settings, false)?;
+        Ok(Self::of_place(address, place, settings))
     }
 
     /// Like [`at_with`](Self::at_with), by a client that the files of a process share.
-    pub(crate) fn shared(address: &str, settings: Settings) -> Result<Self> {
-        Self::of_place(address, address::parse(address, &settings, true)?, settings)
+    pub(crate) fn shared(address: RemoteUrl, settings: Settings) -> Result<Self> {
+        let place = address::parse(&address, &settings, true)?;
+        Ok(Self::of_place(address, place, settings))
     }
 
-    fn of_place(address: &str, place: Place, settings: Settings) -> Result<Self> {
-        let Place {
-            store, path, shown, ..
-        } = place;
-        Ok(Self::called(
-            store,
-            path,
-            [address.to_owned(), shown],
-            settings,
-            None,
-        ))
+    fn of_place(address: RemoteUrl, place: Place, settings: Settings) -> Self {
+        let Place { store, path, .. } = place;
+        Self::called(store, path, address, settings, None)
     }
 
     fn called(
         store: Arc<dyn ObjectStore>,
         path: Path,
-        [address, shown]: [String; 2],
+        address: RemoteUrl,
         settings: Settings,
         cache: Option<RangeCache>,
     ) -> Self {
@@ -100,7 +86,6 @@ impl Remote {
             store,
             path,
             address,
-            shown,
             settings,
             cache,
             fragments: Fragments::new(None),
@@ -132,13 +117,12 @@ impl Remote {
             store,
             path,
             address,
-            shown,
             ..
         } = &*self.inner;
         Self::called(
             Arc::clone(store),
             path.clone(),
-            [address.clone(), shown.clone()],
+            address.clone(),
             settings,
             cache,
         )
@@ -146,7 +130,7 @@ impl Remote {
 
     /// The address of the file.
     #[must_use]
-    pub fn address(&self) -> &str {
+    pub fn address(&self) -> &RemoteUrl {
         &self.inner.address
     }
 
@@ -239,7 +223,7 @@ impl Remote {
 impl fmt::Debug for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Remote")
-            .field("address", &self.inner.shown)
+            .field("address", &self.inner.address)
             .field("stats", &self.stats())
             .finish()
     }

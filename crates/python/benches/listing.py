@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from meshmap import _sources, jobs
+from meshmap import RemoteUrl, _sources, jobs
 
 KEYS = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
 PREFIX = "s3://bucket/scans/"
@@ -25,13 +25,13 @@ def number_after(after: str) -> int:
     return int(after[-13:-5]) + 1 if after else 0
 
 
-def list_address(address: str, after: str = "") -> Iterator[list[tuple[str, str, int, str]]]:
+def list_url(url: RemoteUrl, after: str = "") -> Iterator[list[tuple[RemoteUrl, str, int, str]]]:
     """Pages of 1,000 keys of 10 kB to 1 MB, as of a store: with an ETag for each."""
     global pages
     for first in range(number_after(after), KEYS, 1000):
         pages += 1
         numbers = range(first, min(first + 1000, KEYS))
-        yield [(f"s3://bucket/{key(n)}".replace(" ", "%20"), key(n), n * 7919 % 990_000 + 10_000, f"{n:032x}") for n in numbers]
+        yield [(RemoteUrl(f"s3://bucket/{key(n)}".replace(" ", "%20")), key(n), n * 7919 % 990_000 + 10_000, f"{n:032x}") for n in numbers]
 
 
 def peak() -> float:
@@ -39,7 +39,7 @@ def peak() -> float:
 
 
 pages = 0
-_sources._meshmap.list_address = list_address
+_sources._meshmap.list_url = list_url
 before, start = peak(), time.perf_counter()
 tasks = jobs.tasks(PREFIX, least_tasks=64)
 seconds, memory, planned = time.perf_counter() - start, peak(), pages

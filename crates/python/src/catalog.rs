@@ -12,7 +12,7 @@ use meshmap_catalog::rows::{self, Columns, Facts, Geometry, Item, Options, Shape
 use meshmap_catalog::{Depth, Reading};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyCapsule, PyDict, PyList, PyTuple};
 use rayon::prelude::*;
 
 use crate::again::Reduced;
@@ -20,6 +20,8 @@ use crate::call::{attached, call};
 use crate::error::Raised;
 use crate::pool::{detached, trim};
 use crate::readers::{Interrupt, of_reader};
+use crate::source::is_named;
+use crate::url::Named;
 
 /// A row for each mesh of many files. Read again each time that it is asked for its stream.
 #[pyclass(frozen, module = "meshmap")]
@@ -236,7 +238,7 @@ fn made(
 ) -> PyResult<Catalog> {
     let (mut items, interrupt) = (Vec::new(), Interrupt::default());
     let py = sources.py();
-    let sources = if is_path(sources)? {
+    let sources = if is_named(sources)? {
         add(sources, &mut items, &interrupt)?;
         sources.clone()
     } else {
@@ -282,15 +284,15 @@ pub(crate) fn find_files(
 /// The columns `path`, `path_bytes` and `identity` of a file.
 type Identified = (String, Option<String>, Option<String>);
 
-/// The columns `path`, `path_bytes` and `identity` of files, each a tuple of a path or an address and its version, which is fetched if it is
+/// The columns `path`, `path_bytes` and `identity` of files, each a tuple of a path or a URL and its version, which is fetched if it is
 /// None.
 #[pyfunction]
 pub(crate) fn versions(
     py: Python<'_>,
-    files: Vec<(PathBuf, Option<String>)>,
+    files: Vec<(Named, Option<String>)>,
 ) -> PyResult<Vec<Identified>> {
     let how = own_how(false, None)?;
-    let of = |(path, version): (PathBuf, Option<String>)| {
+    let of = |(Named(path), version): (Named, Option<String>)| {
         let item = Item::file(&path);
         let row = if version.is_some() {
             rows::of_item(&item)
@@ -302,14 +304,10 @@ pub(crate) fn versions(
     detached(py, true, || files.into_par_iter().map(of).collect())
 }
 
-fn is_path(source: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(source.is_instance_of::<PyString>() || source.hasattr("__fspath__")?)
-}
-
 /// A path, or a tuple `(name, reader, size)` or `(name, reader, size, identity)`.
 fn add(source: &Bound<'_, PyAny>, items: &mut Vec<Item>, interrupt: &Interrupt) -> PyResult<()> {
-    if is_path(source)? {
-        let path: PathBuf = source.extract()?;
+    if is_named(source)? {
+        let Named(path) = source.extract()?;
         let found = detached(source.py(), false, || rows::find(&[path]))?;
         items.extend(found);
         return Ok(());

@@ -120,7 +120,7 @@ pub(crate) fn target_of(name: Option<&str>, path: &Path) -> PyResult<Target> {
     };
     target.ok_or_else(|| {
         let names: Vec<&str> = Target::ALL.into_iter().map(Target::name).collect();
-        let found = text::shown(&path.to_string_lossy()).into_owned();
+        let found = meshmap_url::without_secrets(&path.to_string_lossy()).into_owned();
         PyValueError::new_err(format!(
             "cannot tell the format of {found}: expected to= or an ending of {}",
             names.join(", ")
@@ -140,7 +140,8 @@ fn read_options<T: DeserializeOwned>(
         .filter(|(_, argument)| !argument.is_none())
     {
         let name: String = name.extract()?;
-        let (py, shown) = (argument.py(), argument.repr()?);
+        let py = argument.py();
+        let shown = shown_argument(&argument)?;
         let wrong = |why: &dyn Display| format!("{name} is {shown}: {why}");
         let named = |why: PyErr| PyErr::from_type(why.get_type(py), wrong(&why.value(py)));
         let value = value_of(&argument, false).map_err(named)?;
@@ -157,6 +158,15 @@ fn read_options<T: DeserializeOwned>(
         }
     }
     serde_json::from_value(options.into()).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// An argument as messages show it: a text that begins like a URL without its secrets.
+fn shown_argument(argument: &Bound<'_, PyAny>) -> PyResult<String> {
+    if let Ok(text) = argument.extract::<String>() {
+        let shown = meshmap_url::without_secrets(&text);
+        return Ok(shown.into_pyobject(argument.py())?.repr()?.to_string());
+    }
+    Ok(argument.repr()?.to_string())
 }
 
 /// Converts a mesh file with these options, which are the arguments of `meshmap.convert`.

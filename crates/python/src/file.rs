@@ -20,7 +20,8 @@ use crate::living::Handle;
 use crate::mesh::Mesh;
 use crate::picture::picture;
 use crate::pool::detached;
-use crate::source::{Opened, shown_path};
+use crate::source::Opened;
+use crate::url::{of_path, shown_path};
 
 /// A mesh file, read lazily.
 ///
@@ -229,14 +230,11 @@ impl File {
         self.handle.format.name()
     }
 
-    /// The path or the URL that the file was opened from, whole; None for memory and readers.
+    /// The path that the file was opened from, or its URL, a `RemoteUrl`; None for memory and readers.
     #[getter]
-    fn path(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        self.opened
-            .path
-            .as_ref()
-            .map(|path| Ok(path.as_os_str().into_pyobject(py)?.into_any().unbind()))
-            .transpose()
+    fn path<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let path = self.opened.path.as_ref();
+        path.map(|path| of_path(py, path)).transpose()
     }
 
     /// The length in bytes, if it is known.

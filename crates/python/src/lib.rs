@@ -35,6 +35,7 @@
 // Layers, from bottom to top; `.ci/layers` checks them:
 //
 //     call: calls of Python code, by threads that may outlive the interpreter
+//     url: URLs, and what arguments name
 //     buffer error pool store: bytes as arrays, exceptions, threads, and files in stores
 //     readers: file objects and readers of ranges in Python
 //     again: what `open` was called with, and what pickled files and parts are made from
@@ -83,6 +84,7 @@ mod source;
 mod store;
 mod timing;
 mod tmf;
+mod url;
 mod whole;
 
 use pyo3::prelude::*;
@@ -173,10 +175,11 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
         )?;
     }
     module.add("FORMATS", formats)?;
-    module.add_function(wrap_pyfunction!(source::is_address, module)?)?;
-    module.add_function(wrap_pyfunction!(source::without_secrets, module)?)?;
-    module.add_function(wrap_pyfunction!(source::list_address, module)?)?;
-    module.add_function(wrap_pyfunction!(source::head_of_address, module)?)?;
+    module.add_function(wrap_pyfunction!(url::named, module)?)?;
+    module.add_function(wrap_pyfunction!(url::without_secrets, module)?)?;
+    module.add_function(wrap_pyfunction!(source::list_url, module)?)?;
+    module.add_function(wrap_pyfunction!(source::head_of_url, module)?)?;
+    module.add_class::<url::RemoteUrl>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(export::convert, module)?)?;
     module.add_function(wrap_pyfunction!(export::render, module)?)?;

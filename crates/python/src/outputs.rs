@@ -2,15 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use meshmap_catalog::{is_address, text};
+use meshmap_catalog::text;
 use meshmap_export::{Convert, find_up_to_date};
 use meshmap_outputs::{Made, Names, Origin, Place, Record, find_conflict, with_added_ending};
+use meshmap_url::{RemoteUrl, is_remote};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::raise_export;
 use crate::export::{dict_of, file_of, options_of, target_of};
+use crate::url::Named;
 
 /// The outputs of files in a folder, and what they were made from, as `meshmap convert` records them.
 #[pyclass(frozen, module = "meshmap._meshmap")]
@@ -22,45 +24,34 @@ pub struct Outputs {
 
 /// A file, and the place of its output. `None` if it has none.
 struct Source {
-    /// The path or the address.
     path: PathBuf,
+    /// The URL of a file in a store, in place of the path.
+    url: Option<RemoteUrl>,
     place: Option<Place>,
 }
 
 impl Source {
     /// The file for people, and for the record: without secrets, and without the part of an address that differs between versions.
     fn shown(&self) -> String {
-        let Some(address) = self.address() else {
-            return absolute(&self.path).to_string_lossy().into_owned();
-        };
-        let address = text::without_secrets(address);
-        address
-            .split(['?', '#'])
-            .next()
-            .unwrap_or_default()
-            .to_owned()
+        match &self.url {
+            Some(url) => url.place().to_owned(),
+            None => absolute(&self.path).to_string_lossy().into_owned(),
+        }
     }
 
     /// A path that two files have only if they are the same.
     fn identity(&self) -> PathBuf {
-        if self.address().is_some() {
+        if self.url.is_some() {
             self.path.clone()
         } else {
             absolute(&self.path)
         }
     }
 
-    fn address(&self) -> Option<&str> {
-        self.path.to_str().filter(|text| is_address(text))
-    }
-
     /// The version of the file that is read now. `None` if the file may change unnoticed.
     fn origin(&self, version: Option<&str>) -> Option<Origin> {
-        match self.address() {
-            Some(address) => Some(Origin::of_address(
-                &text::without_signature(address),
-                version?,
-            )),
+        match &self.url {
+            Some(url) => Some(Origin::of_address(&url.identity_with_secrets(), version?)),
             None => Origin::of_path(&self.path),
         }
     }
@@ -68,14 +59,14 @@ impl Source {
 
 #[pymethods]
 impl Outputs {
-    /// `files` are paths and addresses, each with the path of its output below the folder, without the ending; None for a file that gets
+    /// `files` are paths and URLs, each with the path of its output below the folder, without the ending; None for a file that gets
     /// no output. Options are as in `convert`. Raises ValueError if two files would have the same output.
     #[new]
     #[pyo3(signature = (folder, files, to, **options))]
     fn new(
         py: Python<'_>,
         folder: PathBuf,
-        files: Vec<(PathBuf, Option<PathBuf>)>,
+        files: Vec<(Named, Option<PathBuf>)>,
         to: &str,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
@@ -92,7 +83,8 @@ impl Outputs {
         let place = |below: PathBuf| outputs.place(with_added_ending(&below, target.name())).ok();
         let files: Vec<Source> = files
             .into_iter()
-            .map(|(path, below)| Source {
+            .map(|(Named(path), below)| Source {
+                url: path.to_str().and_then(RemoteUrl::of_remote),
                 path,
                 place: below.and_then(place),
             })
@@ -199,7 +191,7 @@ impl Outputs {
     fn earlier_source(&self, place: &Place, source: &str) -> Option<String> {
         let meanwhile = self.record.source_meanwhile(place, source);
         let other = meanwhile.or_else(|| self.record.other_source(place, source))?;
-        (is_address(&other) || Path::new(&other).exists()).then_some(other)
+        (is_remote(&other) || Path::new(&other).exists()).then_some(other)
     }
 }
 

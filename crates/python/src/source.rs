@@ -1,12 +1,11 @@
 //! Sources of bytes: paths, memory, file objects, and readers of ranges in Python.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use meshmap::Source;
-use meshmap_catalog::text;
+use meshmap_url::{RemoteUrl, has_scheme};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyFileNotFoundError, PyTypeError, PyValueError};
 use pyo3::intern;
@@ -19,6 +18,7 @@ use crate::call::unless_raised;
 use crate::error::OrRaise;
 use crate::pool::detached;
 use crate::readers::{Interrupt, Reading, of_file_object, of_reader};
+use crate::url::{Named, shown_path};
 
 /// A source, its path, and what `open` was called with.
 pub(crate) struct Opened {
@@ -65,24 +65,16 @@ pub(crate) fn open(
             "size is for readers: open(reader=.., size=..)",
         ));
     }
-    if source.is_instance_of::<PyString>() || source.hasattr(intern!(py, "__fspath__"))? {
-        if let Some(address) = source
-            .extract::<String>()
-            .ok()
-            .filter(|text| meshmap_catalog::is_address(text))
-        {
+    if is_named(source)? {
+        let Named(path) = source.extract()?;
+        if let Some(url) = path.to_str().and_then(RemoteUrl::of_remote) {
             if mmap {
                 return Err(PyValueError::new_err(FOR_PATHS));
             }
-            return opened(
-                at_address(py, &address)?,
-                None,
-                Some(address.into()),
-                source,
-            );
+            let source_of_url = at_url(py, &url)?;
+            return opened(source_of_url, None, Some(path), source);
         }
-        let path: PathBuf = source.extract()?;
-        if path.to_str().is_some_and(text::has_scheme) && !path.exists() {
+        if path.to_str().is_some_and(has_scheme) && !path.exists() {
             return Err(PyFileNotFoundError::new_err(format!(
                 "no such file: {}; URLs begin with https://, http://, s3://, gs://, az://, abfss:// or file://",
                 shown_path(&path).display()
@@ -150,42 +142,34 @@ impl AsRef<[u8]> for Unchanging {
     }
 }
 
+/// Returns `true` for a path or a URL.
+pub(crate) fn is_named(source: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(source.is_instance_of::<PyString>()
+        || source.is_instance_of::<crate::url::RemoteUrl>()
+        || source.hasattr(intern!(source.py(), "__fspath__"))?)
+}
+
 #[cfg(feature = "stores")]
-fn at_address(py: Python<'_>, address: &str) -> PyResult<Source> {
-    detached(py, false, || crate::store::at(address))?.map_err(PyErr::from)
+fn at_url(py: Python<'_>, url: &RemoteUrl) -> PyResult<Source> {
+    detached(py, false, || crate::store::at(url))?.map_err(PyErr::from)
 }
 
 #[cfg(not(feature = "stores"))]
-fn at_address(py: Python<'_>, address: &str) -> PyResult<Source> {
-    Err(without_stores(py, address))
+fn at_url(py: Python<'_>, url: &RemoteUrl) -> PyResult<Source> {
+    Err(without_stores(py, url))
 }
 
 #[cfg(not(feature = "stores"))]
-fn without_stores(py: Python<'_>, address: &str) -> PyErr {
-    let address = text::without_secrets(address);
+fn without_stores(py: Python<'_>, url: &RemoteUrl) -> PyErr {
     let message = format!(
-        "{address}: this build cannot read URLs; build it with the feature `stores`, or pass reader="
+        "{url}: this build cannot read URLs; build it with the feature `stores`, or pass reader="
     );
     crate::error::refuse(py, "unsupported", message)
 }
 
-/// A path as it is, or a URL without its user, its password and the values of its query string, which messages do not have.
-#[pyfunction]
-pub(crate) fn without_secrets(path: PathBuf) -> OsString {
-    shown_path(&path).into_os_string()
-}
-
-/// A path as it is, or a URL without its secrets.
-pub(crate) fn shown_path(path: &Path) -> PathBuf {
-    match path.to_str() {
-        Some(text) => text::shown(text).as_ref().into(),
-        None => path.to_owned(),
-    }
-}
-
 /// Refuses a URL in place of the path of an output: it would be a folder with the name of its scheme.
 pub(crate) fn check_output(path: &Path) -> PyResult<()> {
-    if !path.to_str().is_some_and(text::has_scheme) {
+    if !path.to_str().is_some_and(has_scheme) {
         return Ok(());
     }
     Err(PyValueError::new_err(format!(
@@ -194,37 +178,38 @@ pub(crate) fn check_output(path: &Path) -> PyResult<()> {
     )))
 }
 
-/// True if a text is the address of a file in a store, and not a path.
+/// The files below a URL of a store whose keys are greater than `after`, in the order of their keys: an iterator of lists of tuples
+/// `(url, key, size, version)`.
 #[pyfunction]
-pub(crate) fn is_address(text: &str) -> bool {
-    meshmap_catalog::is_address(text)
-}
-
-/// The files below an address of a store whose keys are greater than `after`, in the order of their keys: an iterator of lists of tuples
-/// `(address, key, size, version)`.
-#[pyfunction]
-#[pyo3(signature = (address, after=""))]
-pub(crate) fn list_address(py: Python<'_>, address: &str, after: &str) -> PyResult<Py<PyAny>> {
+#[pyo3(signature = (url, after=""))]
+pub(crate) fn list_url(
+    py: Python<'_>,
+    url: &crate::url::RemoteUrl,
+    after: &str,
+) -> PyResult<Py<PyAny>> {
     #[cfg(feature = "stores")]
     return Ok(Py::new(
         py,
-        detached(py, false, || crate::store::list(address, after))??,
+        detached(py, false, || crate::store::list(&url.0, after))??,
     )?
     .into_any());
     #[cfg(not(feature = "stores"))]
     {
         let _ = after;
-        Err(without_stores(py, address))
+        Err(without_stores(py, &url.0))
     }
 }
 
-/// The size in bytes and the version of the file at an address, which must exist. No part of it is fetched.
+/// The size in bytes and the version of the file at a URL, which must exist. No part of it is fetched.
 #[pyfunction]
-pub(crate) fn head_of_address(py: Python<'_>, address: &str) -> PyResult<(u64, Option<String>)> {
+pub(crate) fn head_of_url(
+    py: Python<'_>,
+    url: &crate::url::RemoteUrl,
+) -> PyResult<(u64, Option<String>)> {
     #[cfg(feature = "stores")]
-    return detached(py, false, || crate::store::head(address))?.map_err(PyErr::from);
+    return detached(py, false, || crate::store::head(&url.0))?.map_err(PyErr::from);
     #[cfg(not(feature = "stores"))]
-    Err(without_stores(py, address))
+    Err(without_stores(py, &url.0))
 }
 
 fn map(path: &Path) -> meshmap::Result<Source> {

@@ -1,4 +1,4 @@
-//! Files at addresses of stores and servers, of which ranges are fetched.
+//! Files at URLs of stores and servers, of which ranges are fetched.
 
 use std::io;
 use std::ops::Range;
@@ -9,16 +9,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use meshmap::{ReadRange, Source};
 use meshmap_catalog::Network;
-use meshmap_catalog::text::without_secrets;
-use meshmap_object_store::{Blocking, BlockingList};
+use meshmap_object_store::{Blocking, BlockingList, RemoteUrl};
 use pyo3::prelude::*;
 
 use crate::pool::detached;
 
-/// The file at an address such as `https://..` or `s3://..`.
-pub(crate) fn at(address: &str) -> io::Result<Source> {
+/// The file at a URL such as `https://..` or `s3://..`.
+pub(crate) fn at(url: &RemoteUrl) -> io::Result<Source> {
     let stored = Stored {
-        file: Blocking::at_with(address, network()?.settings())?,
+        file: Blocking::at_with(url, network()?.settings())?,
         process: process::id(),
     };
     // A file that is not there is said at once, and not as an error of its headers.
@@ -26,21 +25,21 @@ pub(crate) fn at(address: &str) -> io::Result<Source> {
     Ok(Source::ranged(stored))
 }
 
-/// The size and the version of the file at an address, of which no part is fetched.
-pub(crate) fn head(address: &str) -> io::Result<(u64, Option<String>)> {
-    Ok(Blocking::at_with(address, network()?.settings())?.fetch_version()?)
+/// The size and the version of the file at a URL, of which no part is fetched.
+pub(crate) fn head(url: &RemoteUrl) -> io::Result<(u64, Option<String>)> {
+    Ok(Blocking::at_with(url, network()?.settings())?.fetch_version()?)
 }
 
-/// The files below an address whose keys are greater than `after`.
-pub(crate) fn list(address: &str, after: &str) -> io::Result<List> {
-    let list = Blocking::list(address, after, &network()?.settings())?;
+/// The files below a URL whose keys are greater than `after`.
+pub(crate) fn list(url: &RemoteUrl, after: &str) -> io::Result<List> {
+    let list = Blocking::list(url, after, &network()?.settings())?;
     Ok(List {
         list: Mutex::new(list),
     })
 }
 
-/// The address, the key, the size and the version of a file.
-type Listed = (String, String, u64, Option<String>);
+/// The URL, the key, the size and the version of a file.
+type Listed = (crate::url::RemoteUrl, String, u64, Option<String>);
 
 /// An iterator of the pages of a list.
 #[pyclass(frozen, module = "meshmap._meshmap")]
@@ -64,7 +63,10 @@ impl List {
         let page = detached(py, false, next)?.map_err(io::Error::from)?;
         let page: Vec<Listed> = page
             .into_iter()
-            .map(|file| (file.address, file.key, file.bytes, file.version))
+            .map(|file| {
+                let url = crate::url::RemoteUrl(file.address);
+                (url, file.key, file.bytes, file.version)
+            })
             .collect();
         Ok(Some(page).filter(|page| !page.is_empty()))
     }
@@ -113,9 +115,9 @@ impl Stored {
         if self.process == process::id() {
             return Ok(&self.file);
         }
-        let address = without_secrets(self.file.remote().address());
+        let url = self.file.remote().address();
         Err(io::Error::other(format!(
-            "{address}: was opened before this process was forked: open it again here"
+            "{url}: was opened before this process was forked: open it again here"
         )))
     }
 }

@@ -1,7 +1,8 @@
 import { CoreFile } from './core.js';
 import { MeshmapError, errorOf } from './error.js';
+import { RemoteUrl } from './url.js';
 
-export { MeshmapError };
+export { MeshmapError, RemoteUrl };
 
 /**
  * Options for opening a file.
@@ -195,15 +196,15 @@ export { MeshmapError };
  * Opens a file of any of the formats: a URL, from which ranges are fetched, a `File` on the user's disk, from which
  * slices are read, or bytes.
  *
- * @param {string | URL | Blob | ArrayBuffer | ArrayBufferView} source
+ * @param {string | URL | RemoteUrl | Blob | ArrayBuffer | ArrayBufferView} source
  * @param {OpenOptions} [options]
  * @returns {Promise<MeshmapFile>}
  */
 export async function open(source, options = {}) {
     const { worker = typeof Worker !== 'undefined', signal, onProgress, ...settings } = options;
     signal?.throwIfAborted();
-    const base = globalThis.document?.baseURI ?? globalThis.location?.href;
-    const from = source instanceof URL || typeof source === 'string' ? new URL(source, base).href
+    const isUrl = source instanceof URL || source instanceof RemoteUrl || typeof source === 'string';
+    const from = isUrl ? absolute(source)
         : source instanceof Blob ? source : new Blob([/** @type {BlobPart} */ (source)]);
     const request = settings.request && { ...settings.request };
     if (request?.headers) request.headers = [...new Headers(request.headers)];
@@ -211,6 +212,18 @@ export async function open(source, options = {}) {
     if (worker) return thread().open(from, all, signal, onProgress);
     const { file, info } = await CoreFile.open(from, all, signal, onProgress);
     return new MeshmapFile({ ...NOTHING, ...info }, file);
+}
+
+/**
+ * A URL, which may be relative to the page. The error of `URL` has the whole text, with its secrets.
+ *
+ * @param {string | URL | RemoteUrl} source
+ */
+function absolute(source) {
+    const url = new RemoteUrl(source);
+    const base = globalThis.document?.baseURI ?? globalThis.location?.href;
+    if (!URL.canParse(url.withSecrets(), base)) throw new MeshmapError('network', `${url}: not a URL`);
+    return new URL(url.withSecrets(), base).href;
 }
 
 /** Conventions that a format does not specify. */

@@ -1,5 +1,5 @@
 import { MeshmapError } from './error.js';
-import { withoutSecrets, withoutSecretsIn } from './address.js';
+import { RemoteUrl, withoutSecretsIn } from './url.js';
 
 /**
  * Statistics of the fetches of a file.
@@ -31,16 +31,14 @@ import { withoutSecrets, withoutSecretsIn } from './address.js';
  *     is held twice while it arrives; 128 MiB.
  */
 
-/** A file at an address, of which ranges are fetched: all of one version. */
+/** A file at a URL, of which ranges are fetched: all of one version. */
 export class UrlSource {
     /**
-     * @param {string} url
+     * @param {string} url An absolute URL.
      * @param {FetchSettings} [settings]
      */
     constructor(url, { request = {}, parallel = 6, retries = 2, timeout = 30, maxWhole = 2 ** 27 } = {}) {
-        this.url = url;
-        /** The address in messages. */
-        this.shown = withoutSecrets(url);
+        this.url = new RemoteUrl(url);
         this.settings = { request, parallel, retries, timeout, maxWhole };
         /** @type {Stats} */
         this.stats = { requests: 0, bytes: 0, length: null };
@@ -177,7 +175,7 @@ export class UrlSource {
             return await this.#receive(headers, end - start, silence);
         } catch (error) {
             if (!silence.isOver) throw error;
-            throw new MeshmapError('network', `${this.shown}: no byte for ${this.settings.timeout} s`);
+            throw new MeshmapError('network', `${this.url}: no byte for ${this.settings.timeout} s`);
         } finally {
             silence.end();
         }
@@ -192,13 +190,13 @@ export class UrlSource {
         const response = await this.#fetch({ headers }, silence.signal);
         if (response.status >= 500 || response.status === 429) {
             await response.body?.cancel();
-            const error = new MeshmapError('network', `${this.shown}: the server answers ${response.status} ${response.statusText}`.trim());
+            const error = new MeshmapError('network', `${this.url}: the server answers ${response.status}`);
             throw Object.assign(error, { retryAfter: 1000 * Number(response.headers.get('retry-after')) || 0 });
         }
         if (response.status === 416) return { response, body: new Uint8Array() };
         if (response.status !== 206 && response.status !== 200) {
             await response.body?.cancel();
-            throw this.#response(`the server answers ${response.status} ${response.statusText}`.trim());
+            throw this.#response(`the server answers ${response.status}`);
         }
         const encoding = response.headers.get('content-encoding');
         if (response.status === 206 && encoding && encoding !== 'identity') {
@@ -234,7 +232,7 @@ export class UrlSource {
             try {
                 piece = await reader.read();
             } catch (error) {
-                throw isAbort(error) ? error : new MeshmapError('network', `${this.shown}: the response breaks off after ${length} bytes: ${withoutSecretsIn(reasonOf(error))}`);
+                throw isAbort(error) ? error : new MeshmapError('network', `${this.url}: the response breaks off after ${length} bytes: ${withoutSecretsIn(reasonOf(error))}`);
             }
             if (piece.done) break;
             silence.begin();
@@ -265,11 +263,11 @@ export class UrlSource {
         const all = new Headers(headers);
         new Headers(init.headers).forEach((value, name) => all.set(name, value));
         try {
-            // A browser's cache would let one request for an address wait for the other.
-            return await fetch(this.url, { cache: 'no-store', ...request, ...init, headers: all, signal });
+            // A browser's cache would let one request for a URL wait for the other.
+            return await fetch(this.url.withSecrets(), { cache: 'no-store', ...request, ...init, headers: all, signal });
         } catch (error) {
             if (isAbort(error)) throw error;
-            throw Object.assign(new MeshmapError('network', `${this.shown}: no answer: ${withoutSecretsIn(reasonOf(error))}`), { isUnanswered: true });
+            throw Object.assign(new MeshmapError('network', `${this.url}: no answer: ${withoutSecretsIn(reasonOf(error))}`), { isUnanswered: true });
         }
     }
 
@@ -280,8 +278,8 @@ export class UrlSource {
      * @param {AbortSignal} [signal]
      */
     async #cause(signal) {
-        const { protocol } = new URL(this.url);
-        if (protocol !== 'http:' && protocol !== 'https:') return `; addresses with ${protocol} may not be supported here`;
+        const { protocol } = new URL(this.url.withSecrets());
+        if (protocol !== 'http:' && protocol !== 'https:') return `; URLs with ${protocol} may not be supported here`;
         if (typeof location === 'undefined') return '';
         const timeout = AbortSignal.timeout(1000 * this.settings.timeout);
         this.stats.requests += 1;
@@ -295,12 +293,12 @@ export class UrlSource {
 
     /** @param {string} what */
     #response(what) {
-        return new MeshmapError('response', `${this.shown}: ${what}`);
+        return new MeshmapError('response', `${this.url}: ${what}`);
     }
 
     /** @param {string} what */
     #changed(what) {
-        return new MeshmapError('changed', `${this.shown}: the file has changed: ${what}`);
+        return new MeshmapError('changed', `${this.url}: the file has changed: ${what}`);
     }
 
     /**

@@ -5,6 +5,7 @@ import { MeshmapError, open } from './index.js';
 import { Playback, mix } from './playback.js';
 import { clipOf, copyOfRig, rigOf } from './rig.js';
 import { Textures } from './textures.js';
+import { RemoteUrl } from './url.js';
 
 /**
  * Options of the loader.
@@ -492,10 +493,12 @@ export class MeshmapObject extends Group {
  * @param {LoaderOptions['textures']} textures
  */
 function folderOf(source, textures = true) {
-    const address = typeof textures === 'string' ? textures : source;
+    if (textures === false || typeof textures === 'function') return null;
+    const folder = typeof textures === 'string' ? textures : source;
+    if (typeof folder !== 'string' && !(folder instanceof URL) && !(folder instanceof RemoteUrl)) return null;
+    const url = new RemoteUrl(folder).withSecrets();
     const here = globalThis.document?.baseURI;
-    const isAddress = textures !== false && typeof textures !== 'function' && (typeof address === 'string' || address instanceof URL) && URL.canParse(address, here);
-    const base = isAddress ? new URL(address, here).href : null;
+    const base = URL.canParse(url, here) ? new URL(url, here).href : null;
     // Nothing is next to a blob or data.
     return base !== null && URL.canParse('image', base) ? base : null;
 }

@@ -14,7 +14,7 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-import { withoutSecrets } from './address.js';
+import { RemoteUrl } from './url.js';
 
 const USAGE = `Opens mesh files in the browser
 
@@ -46,7 +46,7 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 const PAGE = new Map([
     ...['index.html', 'style.css', 'icon.svg'].map((name) => [name, join(here, 'page', name)]),
     ['meshmap/page.js', join(here, 'page', 'page.js')],
-    ...['address.js', 'core.js', 'error.js', 'module.js', 'source.js', 'worker.js', 'wasm/all.wasm'].map((name) => [`meshmap/${name}`, join(here, name)]),
+    ...['core.js', 'error.js', 'module.js', 'source.js', 'url.js', 'worker.js', 'wasm/all.wasm'].map((name) => [`meshmap/${name}`, join(here, name)]),
 ]);
 
 function report(message) {
@@ -58,8 +58,9 @@ function find(names) {
     const found = [];
     for (const name of names) {
         if (/^https?:\/\//.test(name)) {
-            if (URL.canParse(name)) found.push({ name: basename(new URL(name).pathname) || withoutSecrets(name), url: name });
-            else report(`${withoutSecrets(name)}: not an address`);
+            const url = new RemoteUrl(name);
+            if (URL.canParse(name)) found.push({ name: url.name || String(url), url: name });
+            else report(`${url}: not a URL`);
             continue;
         }
         let isFolder;

@@ -219,10 +219,7 @@ impl Conversion {
         };
         let named = |Animations { input, model }: &Animations| (input.name(), model.clone());
         let animations = self.animations.iter().filter(fits).map(named).collect();
-        let folder = input
-            .path
-            .parent()
-            .filter(|_| self.finds_textures && input.path.is_file());
+        let folder = inputs::folder_of(input).filter(|_| self.finds_textures);
         let folder = folder.map(Path::to_owned);
         Convert {
             name: input.stem(),

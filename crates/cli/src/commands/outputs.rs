@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -264,8 +265,10 @@ pub(super) fn jobs(
     outputs: &Outputs,
 ) -> Vec<Job> {
     // A file may be named, and be in a directory that is named.
-    let mut seen: HashSet<PathBuf> = HashSet::new();
-    found.files.retain(|input| seen.insert(input.path.clone()));
+    let mut seen: HashSet<OsString> = HashSet::new();
+    found
+        .files
+        .retain(|input| seen.insert(input.source_with_secrets().to_owned()));
     let sources: Vec<PathBuf> = found
         .files
         .iter()

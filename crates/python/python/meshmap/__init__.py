@@ -43,6 +43,7 @@ from ._meshmap import (
     Material,
     Mesh,
     OpenCtmFile,
+    RemoteUrl,
     Scene,
     SceneSkeleton,
     Shape,
@@ -103,6 +104,7 @@ __all__ = [
     "Material",
     "Mesh",
     "OpenCtmFile",
+    "RemoteUrl",
     "Scene",
     "SceneSkeleton",
     "Shape",
@@ -151,12 +153,12 @@ def register() -> list[str]:
     return register_all()
 
 
-def find(sources: Sources) -> list[str]:
-    """The mesh files that sources name, in order.
+def find(sources: Sources) -> list[str | RemoteUrl]:
+    """The mesh files that sources name, in order: paths, and `RemoteUrl`s of files in stores, which print without secrets.
 
     Args:
         sources: A path, or several: files, folders (all files below them that hold a mesh), globs such as
-            ``assets/**/*.cgeo``, and addresses such as ``s3://bucket/tree.ctm``. An address that ends with ``/``, or that has
+            ``assets/**/*.cgeo``, and URLs such as ``s3://bucket/tree.ctm``. A URL that ends with ``/``, or that has
             ``*``, stands for all objects that it begins, or that it matches; these need a build with the feature ``stores``.
 
     Raises:

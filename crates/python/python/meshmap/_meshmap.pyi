@@ -10,6 +10,7 @@ from typing_extensions import Buffer as _Buffer
 from typing_extensions import Self, disjoint_base
 
 _Path: TypeAlias = str | PathLike[str]
+_Named: TypeAlias = _Path | RemoteUrl
 _Reader: TypeAlias = Callable[[int, int], _Buffer]
 _Floats: TypeAlias = NDArray[np.float32]
 _Times: TypeAlias = Sequence[float] | NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
@@ -47,9 +48,9 @@ class _BindPose(TypedDict):
     replaced: list[int]
 
 # NumPy states that its arrays are buffers only for Python 3.12 and later.
-_Source: TypeAlias = _Path | _Buffer | NDArray[Any] | _Readable
+_Source: TypeAlias = _Named | _Buffer | NDArray[Any] | _Readable
 _Sources: TypeAlias = (
-    _Path | Iterable[_Path | tuple[str, _Reader, int | None] | tuple[str, _Reader, int | None, str | None]]
+    _Named | Iterable[_Named | tuple[str, _Reader, int | None] | tuple[str, _Reader, int | None, str | None]]
 )
 
 __all__ = [
@@ -78,6 +79,7 @@ __all__ = [
     "Material",
     "Mesh",
     "OpenCtmFile",
+    "RemoteUrl",
     "Outputs",
     "Scene",
     "SceneSkeleton",
@@ -100,9 +102,9 @@ __all__ = [
     "find_files",
     "find_texture",
     "geometry",
-    "head_of_address",
-    "is_address",
-    "list_address",
+    "head_of_url",
+    "list_url",
+    "named",
     "open",
     "render",
     "run",
@@ -114,17 +116,17 @@ __all__ = [
 __version__: Final[str]
 FORMATS: Final[dict[_Format, tuple[str, ...]]]
 
-def is_address(text: str) -> bool:
-    """True if a text is the address of a file in a store, and not a path."""
-def without_secrets(path: _Path) -> str:
+def named(path: _Named) -> str | RemoteUrl:
+    """What a path or a URL as text names: the text of the path, or a `RemoteUrl`."""
+def without_secrets(path: _Named) -> str:
     """A path as it is, or a URL without its user, its password and the values of its query string, which messages do not have."""
-def list_address(address: str, after: str = "") -> Iterator[list[tuple[str, str, int, str | None]]]:
+def list_url(url: RemoteUrl, after: str = "") -> Iterator[list[tuple[RemoteUrl, str, int, str | None]]]:
     """The files below an address of a store whose keys are greater than `after`, in the order of their keys: an iterator of lists of tuples
     `(address, key, size, version)`.
     """
-def head_of_address(address: str) -> tuple[int, str | None]:
+def head_of_url(url: RemoteUrl) -> tuple[int, str | None]:
     """The size in bytes and the version of the file at an address, which must exist. No part of it is fetched."""
-def versions(files: Sequence[tuple[_Path, str | None]]) -> list[tuple[str, str | None, str | None]]:
+def versions(files: Sequence[tuple[_Named, str | None]]) -> list[tuple[str, str | None, str | None]]:
     """The columns `path`, `path_bytes` and `identity` of files, each a tuple of a path or an address and its version, which is fetched if it is
     None.
     """
@@ -397,9 +399,27 @@ class Catalog:
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
+@final
+class RemoteUrl:
+    """The URL of a file or a folder in a store or on a server, such as `https://..` or `s3://..`."""
+    def __new__(cls, text: str) -> Self: ...
+    @property
+    def name(self) -> str:
+        """The name of the file: the last part of the path, as it is encoded. Empty for a folder, whose path ends with a slash."""
+    def with_secrets(self) -> str:
+        """The whole text, which may have a password or a signature: for requests, and never for messages, names or logs."""
+    def __lt__(self, other: RemoteUrl, /) -> bool: ...
+    def __le__(self, other: RemoteUrl, /) -> bool: ...
+    def __gt__(self, other: RemoteUrl, /) -> bool: ...
+    def __ge__(self, other: RemoteUrl, /) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __ne__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> Any: ...
+
 class Outputs:
     """The outputs of files in a folder, and what they were made from, as `meshmap convert` records them."""
-    def __new__(cls, folder: _Path, files: Sequence[tuple[str, _Path | None]], to: _Target, **options: Any) -> Self: ...
+    def __new__(cls, folder: _Path, files: Sequence[tuple[str | RemoteUrl, _Path | None]], to: _Target, **options: Any) -> Self: ...
     def convert(self, number: int, version: str | None, is_named: bool) -> dict[str, Any]:
         """Converts the file of this number, unless its output is up to date. `version` is the version of a file in a store. With `is_named`, the
         output has the name of the file only, so that it must not be of another file of the same name.
@@ -420,7 +440,7 @@ class File:
     def format(self) -> _Format:
         """The name of the format: `cgeo`, `iqm`, `openctm`, `slmesh` or `tmf`."""
     @property
-    def path(self) -> str | None:
+    def path(self) -> str | RemoteUrl | None:
         """The path or the URL that the file was opened from, whole; None for memory and readers."""
     @property
     def nbytes(self) -> int | None:

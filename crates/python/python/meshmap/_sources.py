@@ -1,4 +1,4 @@
-"""Files, folders, globs, lists and addresses of stores, as files, and as tasks of several files.
+"""Files, folders, globs, lists and URLs of stores, as files, and as tasks of several files.
 
 A task of a large prefix holds a range of keys, and lists its files itself: who plans holds ranges, not keys.
 """
@@ -15,17 +15,19 @@ from typing import TypeAlias
 
 from . import _meshmap
 from ._drawn import EXTENSIONS
-from ._meshmap import without_secrets
+from ._meshmap import RemoteUrl, without_secrets
 
-Path: TypeAlias = str | os.PathLike[str]
+Path: TypeAlias = str | os.PathLike[str] | RemoteUrl
 Sources: TypeAlias = Path | Iterable[Path]
+#: A path, or the URL of a file in a store.
+Named: TypeAlias = str | RemoteUrl
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class File:
     """A file, and its size, 0 if it is not known."""
 
-    path: str
+    path: Named
     size: int = 0
     #: The version of a file in a store, if it was listed.
     version: str | None = None
@@ -43,7 +45,7 @@ class File:
 class Range:
     """The files of a prefix or a pattern whose keys are greater than ``start``, and not greater than ``end``."""
 
-    source: str
+    source: RemoteUrl
     start: str
     end: str
     #: The number of files and their size when they were listed.
@@ -51,7 +53,7 @@ class Range:
     size: int
 
     def __repr__(self) -> str:
-        return f"Range({without_secrets(self.source)!r}, {self.start!r}, {self.end!r}, files={self.files}, size={self.size})"
+        return f"Range({str(self.source)!r}, {self.start!r}, {self.end!r}, files={self.files}, size={self.size})"
 
     def listed(self) -> Iterator[File]:
         """The files, listed again."""
@@ -87,12 +89,12 @@ class Task:
         """The files. Ranges are listed."""
         return [file for piece in self.pieces for file in (piece.listed() if isinstance(piece, Range) else [piece])]
 
-    def paths(self) -> list[str]:
-        """The paths and addresses of the files."""
+    def paths(self) -> list[Named]:
+        """The paths and URLs of the files."""
         return [file.path for file in self.listed()]
 
 
-def find(sources: Sources) -> list[str]:
+def find(sources: Sources) -> list[Named]:
     """See ``meshmap.find``."""
     return [file.path for _, page in _several(sources) for _, file in page]
 
@@ -104,14 +106,14 @@ def each_page(sources: Sources) -> Iterator[list[File]]:
 
 def _several(sources: Sources) -> Iterator[tuple[int, _Page]]:
     """The mesh files that sources name, some at a time, with the number of their source."""
-    is_one = isinstance(sources, (str, os.PathLike))
-    several = _texts(sources)
+    is_one = isinstance(sources, (str, os.PathLike, RemoteUrl))
+    several = _named(sources)
     is_empty = True
     for number, source in enumerate(several):
-        if _meshmap.is_address(source) and _is_prefix(source):
+        if isinstance(source, RemoteUrl) and _is_prefix(source):
             found: Iterable[_Page] = _below(source)
         else:
-            found = [[("", file) for file in _named(source, is_one)]]
+            found = [[("", file) for file in _files(source, is_one)]]
         for page in found:
             is_empty = is_empty and not page
             yield number, page
@@ -120,16 +122,16 @@ def _several(sources: Sources) -> Iterator[tuple[int, _Page]]:
         raise FileNotFoundError(f"no mesh files in {names or 'an empty list'}")
 
 
-def _texts(sources: Sources) -> list[str]:
-    several = [sources] if isinstance(sources, (str, os.PathLike)) else sources
-    return [os.fspath(source) for source in several]
+def _named(sources: Sources) -> list[Named]:
+    several = [sources] if isinstance(sources, (str, os.PathLike, RemoteUrl)) else sources
+    return [_meshmap.named(source) for source in several]
 
 
-def _named(source: str, is_one: bool) -> list[File]:
-    """The files that a path, a glob or the address of a file names. One of several that does not exist is an error when it is read; the only one
+def _files(source: Named, is_one: bool) -> list[File]:
+    """The files that a path, a glob or the URL of a file names. One of several that does not exist is an error when it is read; the only one
     raises now."""
-    if _meshmap.is_address(source):
-        return [File(source, *(_meshmap.head_of_address(source) if is_one else ()))]
+    if isinstance(source, RemoteUrl):
+        return [File(source, *(_meshmap.head_of_url(source) if is_one else ()))]
     if os.path.exists(source):
         found = _meshmap.find_files([source])
     elif glob.has_magic(source):
@@ -145,34 +147,36 @@ def _named(source: str, is_one: bool) -> list[File]:
     return [File(path, size) for path, size in found]
 
 
-def _is_prefix(address: str) -> bool:
-    return address.endswith("/") or "*" in address
+def _is_prefix(url: RemoteUrl) -> bool:
+    """True for a URL whose path ends with a slash or has a star. A signature may have both."""
+    path = url.with_secrets().partition("#")[0].partition("?")[0]
+    return path.endswith("/") or "*" in path
 
 
-def _below(source: str) -> Iterator[_Page]:
+def _below(source: RemoteUrl) -> Iterator[_Page]:
     """The files of a prefix or a pattern, which must have some."""
     is_empty, last = True, ""
     for page in _pages(source):
         for key, _ in page:
             if key <= last:
                 raise ValueError(
-                    f"{without_secrets(source)}: the store lists {key} after {last}: name the files, or copy them to a store with sorted lists"
+                    f"{source}: the store lists {key} after {last}: name the files, or copy them to a store with sorted lists"
                 )
             last = key
         is_empty = is_empty and not page
         yield page
     if is_empty:
-        raise FileNotFoundError(f"no mesh files in {without_secrets(source)}")
+        raise FileNotFoundError(f"no mesh files in {source}")
 
 
-def _pages(source: str, after: str = "") -> Iterator[_Page]:
-    """The objects with the endings of meshes that an address begins, or that it matches, by their keys, from a key on."""
+def _pages(source: RemoteUrl, after: str = "") -> Iterator[_Page]:
+    """The objects with the endings of meshes that a URL begins, or that it matches, by their keys, from a key on."""
     folder, pattern = _pattern(source)
-    for page in _meshmap.list_address(folder, after):
+    for page in _meshmap.list_url(folder, after):
         yield [
-            (key, File(address, size, version))
-            for address, key, size, version in page
-            if address.lower().endswith(_ENDINGS) and pattern.fullmatch(address)
+            (key, File(url, size, version))
+            for url, key, size, version in page
+            if url.name.lower().endswith(_ENDINGS) and pattern.fullmatch(url.with_secrets())
         ]
 
 
@@ -180,15 +184,16 @@ _ENDINGS = tuple(f".{ending}" for ending in EXTENSIONS)
 
 
 @cache
-def _pattern(source: str) -> tuple[str, re.Pattern[str]]:
-    """The folder of a prefix or a pattern, and the addresses that it matches."""
-    if "*" not in source:
-        return source, re.compile(re.escape(source) + ".*")
-    folder = source[: source.index("*")].rpartition("/")[0] + "/"
+def _pattern(source: RemoteUrl) -> tuple[RemoteUrl, re.Pattern[str]]:
+    """The folder of a prefix or a pattern, and the URLs that it matches."""
+    text = source.with_secrets()
+    if "*" not in text:
+        return source, re.compile(re.escape(text) + ".*")
+    folder = text[: text.index("*")].rpartition("/")[0] + "/"
     # A star stands for any part of a name, and two stars also for folders.
-    parts = re.split(r"(\*\*/?|\*)", source)
+    parts = re.split(r"(\*\*/?|\*)", text)
     kinds = {"*": "[^/]*", "**": ".*", "**/": "(?:.*/)?"}
-    return folder, re.compile("".join(kinds.get(part, re.escape(part)) for part in parts))
+    return RemoteUrl(folder), re.compile("".join(kinds.get(part, re.escape(part)) for part in parts))
 
 
 #: The number of files that are held by their names; later files of a list are held by ranges of keys.
@@ -206,8 +211,8 @@ Left: TypeAlias = Callable[[list[File]], list[bool]]
 def pieces(sources: Sources, most_bytes: int, left: Left | None = None) -> list[Piece]:
     """The files that sources name, and of which ``left`` is true, as files and ranges. A range is at most a hundredth of what comes before it,
     so that all of them can be divided evenly, and not more than a task."""
-    names = sources if isinstance(sources, (str, os.PathLike)) else _texts(sources)
-    several = _texts(names)
+    names = sources if isinstance(sources, (str, os.PathLike, RemoteUrl)) else _named(sources)
+    several = _named(names)
     made: list[Piece] = []
     # Files that follow each other, of which the first comes after the key `start`.
     run: list[File] = []
@@ -216,7 +221,9 @@ def pieces(sources: Sources, most_bytes: int, left: Left | None = None) -> list[
     def flush(is_full: bool) -> None:
         nonlocal start, run_size
         if is_full or len(run) >= _FEW:
-            made.append(Range(several[at], start, end, len(run), run_size))
+            source = several[at]
+            assert isinstance(source, RemoteUrl), "only URLs are listed by keys"
+            made.append(Range(source, start, end, len(run), run_size))
         else:
             made.extend(run)
         if run:
@@ -270,11 +277,13 @@ def grouped(pieces: Sequence[Piece], most_bytes: int, least_tasks: int = 1) -> l
     return [Task(tuple(pieces)) for pieces in made]
 
 
-def shown(path: str) -> str:
-    """A path as the column ``path`` has it: what is not UTF-8 is U+FFFD."""
+def shown(path: Named) -> str:
+    """A path or a URL as the column ``path`` has it: what is not UTF-8 is U+FFFD."""
+    if isinstance(path, RemoteUrl):
+        return str(path)
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def listed(files: Task | Iterable[str]) -> list[File]:
-    """The files of a task, or of paths and addresses."""
-    return files.listed() if isinstance(files, Task) else [File(os.fspath(path)) for path in files]
+def listed(files: Task | Iterable[Path]) -> list[File]:
+    """The files of a task, or of paths and URLs."""
+    return files.listed() if isinstance(files, Task) else [File(_meshmap.named(path)) for path in files]

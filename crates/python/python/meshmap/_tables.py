@@ -25,7 +25,7 @@ class Table:
     columns: tuple[str, ...] | None = None
     formats: tuple[str, ...] | None = None
 
-    def of(self, sources: Sequence[str], limit: int | None = None) -> _meshmap.Catalog:
+    def of(self, sources: Sequence[str | _meshmap.RemoteUrl], limit: int | None = None) -> _meshmap.Catalog:
         """The rows of these files."""
         if self.geometry:
             names = self.geometry if isinstance(self.geometry, tuple) else None
@@ -47,7 +47,7 @@ class Table:
 
         return pyarrow.schema(self.of([]))
 
-    def batches(self, sources: Sequence[str], limit: int | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(self, sources: Sequence[str | _meshmap.RemoteUrl], limit: int | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of these files, some at a time."""
         import pyarrow
 

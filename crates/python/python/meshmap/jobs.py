@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -20,12 +20,12 @@ import pyarrow as pa
 
 from . import _meshmap, _sources
 from ._error import Error
-from ._meshmap import without_secrets
-from ._sources import File, Sources, Task
+from ._meshmap import RemoteUrl, without_secrets
+from ._sources import File, Named, Sources, Task
 from ._tables import Table, table
 
-#: The files of a job: a task, or their paths and addresses.
-Files: TypeAlias = Task | Iterable[str]
+#: The files of a job: a task, or their paths and URLs.
+Files: TypeAlias = Task | Iterable[_sources.Path]
 Job: TypeAlias = Callable[[Files], pa.Table]
 Name: TypeAlias = Literal["catalog", "verify", "convert"]
 
@@ -75,36 +75,52 @@ def _rows(files: Files, of: Table) -> pa.Table:
     return pa.Table.from_batches(of.batches(_paths(files)), of.schema())
 
 
-def _paths(files: Files) -> list[str]:
+def _paths(files: Files) -> list[Named]:
     return [file.path for file in _sources.listed(files)]
 
 
 def verify(files: Files) -> pa.Table:
     """A row for each file: whether it passes, as ``meshmap verify`` decides, its first error, and the numbers of its findings."""
     columns = [*(name for name in VERIFY.names if name != "passes"), "part_error_kind", "part_error"]
-    rows: dict[tuple[str, str | None], dict[str, Any]] = {}
-    for row in pa.table(_meshmap.catalog(_paths(files), full=True, columns=columns)).to_pylist():
-        file = rows.setdefault((row["path"], row["path_bytes"]), row)
-        if file["error"] is None and row["error"] is not None:
-            file |= {"error_kind": row["error_kind"], "error": row["error"]}
-    for file in rows.values():
+    checked: list[dict[str, Any]] = []
+    for paths in _distinct(_paths(files)):
+        rows: dict[tuple[str, str | None], dict[str, Any]] = {}
+        for row in pa.table(_meshmap.catalog(paths, full=True, columns=columns)).to_pylist():
+            file = rows.setdefault((row["path"], row["path_bytes"]), row)
+            if file["error"] is None and row["error"] is not None:
+                file |= {"error_kind": row["error_kind"], "error": row["error"]}
+        checked.extend(rows.values())
+    for file in checked:
         if file["error"] is None:
             file |= {"error_kind": file["part_error_kind"], "error": file["part_error"]}
         file["passes"] = file["error"] is None and not file["unusable"]
-    return pa.Table.from_pylist(list(rows.values()), VERIFY)
+    return pa.Table.from_pylist(checked, VERIFY)
+
+
+def _distinct(paths: list[Named]) -> Iterator[list[Named]]:
+    """The paths in parts, in which no two have the same text in the column ``path``: URLs that differ in their queries only are two files."""
+    part: dict[str, Named] = {}
+    for path in paths:
+        text = _sources.shown(path)
+        if text in part and part[text] != path:
+            yield list(part.values())
+            part = {}
+        part[text] = path
+    if part:
+        yield list(part.values())
 
 
 def convert(
-    files: Files, folder: str | os.PathLike[str], *, to: _meshmap._Target = "glb", base: str | None = None, **options: Any
+    files: Files, folder: str | os.PathLike[str], *, to: _meshmap._Target = "glb", base: _sources.Path | None = None, **options: Any
 ) -> pa.Table:
     """Converts each file to one below ``folder``, and has a row for each.
 
     An output is written again only if the file, the options or the version of this package has changed, or if the output has. It
-    appears when it is complete. A file in a store is the same while its address, without a signature, and its ETag or version are; no part of
+    appears when it is complete. A file in a store is the same while its URL, without a signature, and its ETag or version are; no part of
     it is fetched to learn these, and no request is made if the task has listed it.
 
     Args:
-        files: A task, or paths and addresses.
+        files: A task, or paths and URLs.
         folder: The folder of the outputs, which is made. Several processes may write to it.
         to: The format: see ``meshmap.convert``, which also takes the other options.
         base: Outputs have the same path below ``folder`` as files have below this folder; by default, only their names. Then an output of
@@ -115,6 +131,7 @@ def convert(
     """
     folder = _local(folder)
     listed = _sources.listed(files)
+    base = None if base is None else _meshmap.named(base)
     places = [None if _is_refused(file.path) else _below(file.path, base) for file in listed]
     outputs = _meshmap.Outputs(folder, [(file.path, place) for file, place in zip(listed, places, strict=True)], to, **options)
     rows = []
@@ -141,25 +158,27 @@ def _local(folder: str | os.PathLike[str]) -> Path:
     return Path(folder).absolute()
 
 
-def _is_refused(path: str) -> bool:
-    """True for an address whose key cannot be requested, and would be the path of another output."""
-    if not _meshmap.is_address(path) or path.startswith("file:"):
+def _is_refused(path: Named) -> bool:
+    """True for a URL whose key cannot be requested, and would be the path of another output."""
+    if not isinstance(path, RemoteUrl) or str(path).startswith("file:"):
         return False
-    key = path.partition("#")[0].partition("?")[0].partition("://")[2].partition("/")[2]
+    key = _without_query(path).partition("://")[2].partition("/")[2]
     return any(part in ("", ".", "..") for part in key.split("/"))
 
 
-def _below(path: str, base: str | None) -> str | None:
+def _without_query(path: Named) -> str:
+    return str(path).partition("?")[0] if isinstance(path, RemoteUrl) else path
+
+
+def _below(path: Named, base: Named | None) -> str | None:
     """The path of an output below its folder, without its ending. None for a file that is not below ``base``."""
-    if _meshmap.is_address(path):
-        path = path.partition("#")[0].partition("?")[0]
     if base is None:
-        return os.path.basename(path)
-    below = os.path.relpath(path, base)
+        return path.name if isinstance(path, RemoteUrl) else os.path.basename(path)
+    below = os.path.relpath(_without_query(path), _without_query(base))
     return None if os.path.isabs(below) or below.partition(os.sep)[0] in (os.curdir, os.pardir) else below
 
 
-def _no_output(path: str, base: str | None, folder: Path) -> str:
+def _no_output(path: Named, base: Named | None, folder: Path) -> str:
     """The reason why a file has no output."""
     shown = without_secrets(path)
     if _is_refused(path):
@@ -176,7 +195,7 @@ def _told(done: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def missing(sources: Sources, done: pa.Table) -> list[str]:
+def missing(sources: Sources, done: pa.Table) -> list[Named]:
     """The files that a table of earlier results has no row of, or only rows of another version of the file. Files of a prefix are only listed.
 
     Rows with an error of the kind ``io`` or ``not_found``, which the next run may not have, count as missing. So do files in stores that have

@@ -15,6 +15,7 @@ pub(crate) use meshmap_catalog::{Found, Input, Problem, Reading, meter_of};
 use meshmap_catalog::{Glob, Network, STANDARD_INPUT, Selection};
 use meshmap_url::is_remote;
 
+use crate::pool::{self, Pool};
 use crate::screen::print_stderr;
 use crate::text::size;
 
@@ -295,6 +296,19 @@ impl Choice {
             is_one_of_many,
             ..within
         }
+    }
+
+    /// How many files are worked on at once, and how many results may wait: results, and the `making_bytes` that each thread needs for one besides
+    /// what is held of its file, take the memory of one file together.
+    pub(crate) fn pool(&self, making_bytes: u64) -> Pool {
+        self.pool_beside(0, making_bytes)
+    }
+
+    /// Like [`pool`](Self::pool), for a command that already holds a part of the memory.
+    pub(crate) fn pool_beside(&self, held_bytes: u64, making_bytes: u64) -> Pool {
+        let memory = self.memory.whole().saturating_sub(held_bytes);
+        let threads = self.threads.unwrap_or_else(pool::usual_threads);
+        Pool::within(memory, threads, making_bytes)
     }
 
     fn selection(&self) -> Selection {

@@ -14,7 +14,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::inputs::{Choice, Input};
-use crate::{interrupt, pool};
+use crate::interrupt;
+use crate::pool::{self, Pool, Waits};
 
 /// A bar that shows files, bytes and the remaining time.
 ///
@@ -115,31 +116,35 @@ impl Printed {
     }
 }
 
+impl Waits for Printed {
+    fn held_bytes(&self) -> u64 {
+        (self.results.len() + self.problems.len()) as u64
+    }
+}
+
 /// Runs `work` on the items, each in one job, and writes the lines about each result, in order; returns the number of results that were
-/// reported. `input` returns the file of an item, for the progress bar.
+/// reported. `input` returns the file of an item, for the progress bar. `pool` is [`Choice::pool`].
 ///
 /// Ends early where the user interrupts it, and where nothing can be written.
 pub(crate) fn each<I, T>(
     items: &Arc<Vec<I>>,
     input: impl Fn(&I) -> &Input,
     choice: &Choice,
+    pool: Pool,
     work: impl Fn(&I) -> T + Send + Sync + 'static,
     mut report: impl FnMut(&I, T) -> Printed,
     out: &mut impl Write,
 ) -> io::Result<usize>
 where
     I: Send + Sync + 'static,
-    T: Send + 'static,
+    T: Waits + Send + 'static,
 {
-    let (memory, threads) = (
-        choice.memory,
-        choice.threads.unwrap_or_else(pool::usual_threads),
-    );
+    let memory = choice.memory;
     let bytes = |item| input(item).bytes;
     let progress = Progress::of(items.iter().map(bytes), choice.quiet);
     let mut outcome = Ok(());
     let work = move |item: &I| memory.job(|| work(item));
-    let handed = pool::in_order(items, threads, interrupt::watch(), work, |index, result| {
+    let handed = pool::in_order(items, pool, interrupt::watch(), work, |index, result| {
         let Some(item) = items.get(index) else {
             return ControlFlow::Break(());
         };

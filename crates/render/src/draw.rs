@@ -43,6 +43,11 @@ const WIRE: f32 = 0.85;
 /// Light, and how much of the pixel it covers.
 type Covered = [f32; 4];
 
+/// The memory for each pixel while a picture is drawn: what its [`Canvas`] has without surfaces that can be seen through, the light that reaches
+/// it, and its bytes.
+pub(crate) const PIXEL_BYTES: u64 =
+    (size_of::<Covered>() + size_of::<[f32; 3]>() + 2 * size_of::<f32>() + 4) as u64;
+
 /// A drawn picture.
 pub(crate) struct Drawn {
     pub(crate) picture: Picture,

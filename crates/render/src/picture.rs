@@ -20,14 +20,24 @@ pub struct Picture {
 impl Picture {
     /// A picture of one background.
     pub(crate) fn plain(frame: Frame, background: Background) -> Self {
-        let pixel: &[u8] = match background {
-            Background::Color([red, green, blue]) => &[red, green, blue],
-            Background::Transparent => &[0; 4],
-        };
-        Self {
+        let mut picture = Self {
             frame,
             channels: background.channels(),
-            bytes: pixel.repeat(frame.pixels()),
+            bytes: vec![0; frame.pixels() * background.channels()],
+        };
+        picture.clear(background);
+        picture
+    }
+
+    /// Fills it with its background, which has as many channels as before.
+    pub(crate) fn clear(&mut self, background: Background) {
+        match background {
+            Background::Color(color) => {
+                for pixel in self.bytes.chunks_exact_mut(self.channels) {
+                    pixel.copy_from_slice(&color);
+                }
+            }
+            Background::Transparent => self.bytes.fill(0),
         }
     }
 

@@ -11,7 +11,7 @@ use meshmap_job::{
 use meshmap_outputs::{Output, Place, Written};
 
 use crate::camera::{Camera, Frame, Reach, View, turn};
-use crate::draw::{Drawn, Style, draw};
+use crate::draw::{Drawn, PIXEL_BYTES, Style, draw};
 use crate::drawing::Drawing;
 use crate::heat;
 use crate::images::Images;
@@ -20,6 +20,13 @@ use crate::settings::{Render, Rendered, Samples, TARGET};
 use crate::sheet::Sheet;
 
 impl Render {
+    /// The memory that drawing one picture takes, besides what is held of its file: for programs that draw several at a time. It depends on the
+    /// size of the picture only, and no limit of a file applies to it.
+    #[must_use]
+    pub fn picture_bytes(&self) -> u64 {
+        self.frame().pixels() as u64 * PIXEL_BYTES
+    }
+
     fn style(&self) -> Style {
         let samples = match self.samples {
             Samples::One => 1,

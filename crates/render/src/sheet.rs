@@ -134,6 +134,12 @@ impl Sheet {
         })
     }
 
+    /// The memory that it holds: a row of tiles.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.row.bytes().len() as u64
+    }
+
     /// Adds a picture, with words below it: two lines, which are cut if they are too long.
     ///
     /// Tiles beyond the capacity of the sheet are left out.
@@ -164,7 +170,8 @@ impl Sheet {
         self.left = left;
         if self.filled == self.columns || left == 0 {
             self.stream.write_all(self.row.bytes())?;
-            self.row = Picture::plain(self.row.frame(), self.background);
+            // In place, because a second row may be large.
+            self.row.clear(self.background);
             self.filled = 0;
         }
         Ok(())

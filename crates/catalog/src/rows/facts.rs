@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
@@ -91,17 +92,37 @@ impl Facts {
             self.together.min(most),
         );
         let part = left.get(..count).unwrap_or_default();
-        let rows: Vec<Vec<Row>> = part
-            .par_iter()
-            .map(|item| file::of(item, &self.how))
-            .collect();
+        let rows = first_rows(part, &self.how);
+        self.next_item += rows.len();
+        self.together = (self.together * 2).min(FILES);
         self.waiting.extend(rows.into_iter().flatten());
-        let added: u64 = self.waiting.iter().map(Row::byte_len).sum();
-        // Files with many rows are worked on one by one.
-        let few = usize::try_from(BATCH_BYTES * part.len() as u64 / added.max(1)).unwrap_or(FILES);
-        self.together = (self.together * 2).min(FILES).min(few).max(1);
-        self.next_item += count;
     }
+}
+
+/// The rows of the first files, by all threads of the pool: of at least one, and of no more once the rows of the others fill a table.
+fn first_rows(items: &[Item], how: &Options) -> Vec<Vec<Row>> {
+    let next = AtomicUsize::new(0);
+    let made_bytes = AtomicU64::new(0);
+    // Files are taken in their order, so those that were worked on when the table was full have no gap between them.
+    let work = || {
+        let mut made = Vec::new();
+        while made_bytes.load(Ordering::Relaxed) < BATCH_BYTES {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(index) else {
+                break;
+            };
+            let rows = file::of(item, how);
+            let bytes = rows.iter().map(Row::byte_len).sum();
+            made_bytes.fetch_add(bytes, Ordering::Relaxed);
+            made.push((index, rows));
+        }
+        made
+    };
+    let threads = rayon::current_num_threads().min(items.len());
+    let made: Vec<Vec<(usize, Vec<Row>)>> = (0..threads).into_par_iter().map(|_| work()).collect();
+    let mut made: Vec<(usize, Vec<Row>)> = made.into_iter().flatten().collect();
+    made.sort_unstable_by_key(|(index, _)| *index);
+    made.into_iter().map(|(_, rows)| rows).collect()
 }
 
 /// The number of first sizes whose sum is at most `most`: at least one, unless there are none, and at most `count`.
@@ -113,4 +134,49 @@ pub(super) fn fitting(sizes: impl Iterator<Item = u64>, most: u64, count: usize)
     sums.enumerate()
         .take_while(|(index, sum)| *index == 0 || *sum <= most)
         .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use meshmap::Source;
+
+    use super::*;
+
+    /// Rows that wait for their table are no more than the table and what each thread works on.
+    #[test]
+    fn files_with_long_rows_are_read_as_they_are_needed() {
+        const NAME_BYTES: usize = 1 << 20;
+        const FILES: usize = 300;
+        let opened = Arc::new(AtomicUsize::new(0));
+        let item = |number: usize| {
+            let opened = Arc::clone(&opened);
+            let name = format!("{number:03}{}", "x".repeat(NAME_BYTES));
+            Item::source(name, None, move || {
+                opened.fetch_add(1, Ordering::Relaxed);
+                Ok(Source::from_bytes(&b"no mesh"[..]))
+            })
+        };
+        let items: Vec<Item> = (0..FILES).map(item).collect();
+        let columns = Arc::new(Columns::named(&["path".to_owned()]).unwrap());
+        let mut facts = Facts::new(Arc::new(items), Options::default(), columns, 1);
+
+        let most = BATCH_BYTES as usize / NAME_BYTES + rayon::current_num_threads();
+        let mut seen = HashSet::new();
+        while let Some(batch) = facts.next_batch(usize::MAX).unwrap() {
+            let [column] = batch.columns() else {
+                panic!("{batch:?}")
+            };
+            let paths = column
+                .as_any()
+                .downcast_ref::<arrow_array::StringArray>()
+                .unwrap();
+            assert_eq!(paths.value(0)[..3], format!("{:03}", seen.len()));
+            seen.insert(paths.value(0)[..3].to_owned());
+            let ahead = opened.load(Ordering::Relaxed) - seen.len();
+            assert!(ahead <= most, "{ahead}");
+        }
+        assert_eq!(seen.len(), FILES);
+    }
 }

@@ -212,14 +212,13 @@ fn write<W: Write + Send>(
     /// Rows that are written together, and bytes of them.
     const TOGETHER: usize = 8192;
     const BYTES_TOGETHER: u64 = 16 << 20;
-    let threads = choice.threads.unwrap_or_else(pool::usual_threads);
     let options = args.options(choice);
     let mut written = Written::default();
     let (mut waiting, mut bytes): (Vec<Row>, u64) = (Vec::new(), 0);
     let mut outcome = Ok(());
     let handed = pool::in_order(
         items,
-        threads,
+        choice.pool(0),
         interrupt::watch(),
         move |item| rows::of(item, &options),
         |_, rows| {

@@ -163,6 +163,8 @@ pub(crate) fn run(
             quiet: choice.quiet,
             json: args.json,
         },
+        // It is charged with what is held of the file.
+        making_bytes: 0,
     };
     let make = move |file: &MeshFile, job: &Job| make(file, job, &conversion);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)

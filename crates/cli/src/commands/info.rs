@@ -14,6 +14,7 @@ use meshmap_catalog::{Depth, SHARES};
 use super::{Outcome, Reporting, bad, print_stderr, usage};
 use crate::inputs::{self, Choice, Found, Input, Reading, folder_parser};
 use crate::page::{self, List};
+use crate::pool::Waits;
 use crate::progress::{self, Printed};
 use crate::screen::{Screen, Style};
 use crate::words::{NOT_CHECKED, Troubled};
@@ -135,6 +136,20 @@ fn one(
     Ok(Outcome::good_if(!inspection.is_broken()))
 }
 
+/// The row or the object of one of many files.
+struct Row {
+    printed: Printed,
+    troubled: Troubled,
+    /// The size of the file.
+    bytes: u64,
+}
+
+impl Waits for Row {
+    fn held_bytes(&self) -> u64 {
+        self.printed.held_bytes()
+    }
+}
+
 /// A row or an object for each file, in order, as they are done, and a line about all rows.
 fn many(
     mut found: Found,
@@ -162,28 +177,36 @@ fn many(
             } else {
                 Printed::result(text::joined(vec![layout.line(&inspection)]))
             };
-            Some((
+            Some(Row {
                 printed,
-                Troubled::of(&inspection),
-                inspection.bytes.unwrap_or(0),
-            ))
+                troubled: Troubled::of(&inspection),
+                bytes: inspection.bytes.unwrap_or(0),
+            })
         }
     };
-    let report = |_: &Input, result: Option<(Printed, Troubled, u64)>| {
-        let Some((printed, own, size)) = result else {
+    let report = |_: &Input, row: Option<Row>| {
+        let Some(row) = row else {
             found.skipped.others += 1;
             return Printed::default();
         };
         files += 1;
-        troubled += own;
-        bytes += size;
-        if choice.quiet && own.sum() == 0 {
+        troubled += row.troubled;
+        bytes += row.bytes;
+        if choice.quiet && row.troubled.sum() == 0 {
             Printed::default()
         } else {
-            printed
+            row.printed
         }
     };
-    let handed = progress::each(&inputs, |input| input, choice, work, report, out)?;
+    let handed = progress::each(
+        &inputs,
+        |input| input,
+        choice,
+        choice.pool(0),
+        work,
+        report,
+        out,
+    )?;
     for (path, error) in &found.unreadable {
         files += 1;
         troubled.not_readable += 1;

@@ -25,6 +25,7 @@ use serde_json::{Value, json};
 
 use super::{Outcome, Reporting, print_stderr};
 use crate::inputs::{Choice, Found, Input, Problem, Reading};
+use crate::pool::Waits;
 use crate::progress::{self, Printed};
 use crate::screen::{Screen, Style};
 use crate::{text, words};
@@ -86,6 +87,38 @@ impl JobResult {
     }
 }
 
+impl Waits for JobResult {
+    fn held_bytes(&self) -> u64 {
+        match self {
+            Self::Written(written) => written.held_bytes(),
+            Self::UpToDate(damaged) | Self::Unusable(damaged) => json_len(damaged),
+            Self::Nothing(problem) | Self::Failed(problem) => problem.to_string().len() as u64,
+            Self::Other | Self::DiskFull => 0,
+        }
+    }
+}
+
+/// The length of a value as JSON, which is near to the memory that it takes.
+fn json_len(value: &impl Serialize) -> u64 {
+    struct Length(u64);
+
+    impl Write for Length {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len() as u64;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut length = Length(0);
+    // Counting does not fail.
+    drop(json_text::write(&mut length, value));
+    length.0
+}
+
 /// The outputs that were written for one file.
 #[derive(Default)]
 pub(super) struct Written {
@@ -101,6 +134,34 @@ pub(super) struct Written {
     pub(super) facts: Value,
     /// The parts of the input that cannot be used. They were left out.
     pub(super) damage: Damaged,
+}
+
+impl Waits for Written {
+    fn held_bytes(&self) -> u64 {
+        let remarks = self.details.iter().chain(&self.notes);
+        let lines: usize = remarks
+            .map(|remark| remark.line.len() + remark.kind.len())
+            .sum();
+        let paths: usize = self
+            .files
+            .iter()
+            .map(|file| file.path.as_os_str().len())
+            .sum();
+        let texts = (self.about.len() + lines + paths) as u64;
+        texts + json_len(&self.facts) + json_len(&self.textures) + json_len(&self.damage)
+    }
+}
+
+/// The result of a job, and the fingerprint of what its outputs are made from.
+struct Done {
+    result: JobResult,
+    fingerprint: Option<String>,
+}
+
+impl Waits for Done {
+    fn held_bytes(&self) -> u64 {
+        self.result.held_bytes()
+    }
 }
 
 /// A line about a file.
@@ -241,6 +302,8 @@ pub(super) struct Plan<'a> {
     /// The folders and images that the run knows.
     pub(super) library: Library,
     pub(super) reporting: Reporting,
+    /// The memory that making an output takes, besides what is held of its file.
+    pub(super) making_bytes: u64,
 }
 
 /// The path of a file below the directory that was named, or the name of a file that was named itself.
@@ -327,7 +390,10 @@ pub(super) fn all(
                 None if is_full.load(Ordering::Relaxed) => JobResult::DiskFull,
                 None => one(job, &how, &make),
             };
-            (result, fingerprint)
+            Done {
+                result,
+                fingerprint,
+            }
         }
     };
     let (mut written, mut failed, mut up_to_date, mut not_written) = (0_u64, 0_u64, 0_u64, 0_u64);
@@ -335,7 +401,11 @@ pub(super) fn all(
     let mut not_recorded = None;
     let mut totals = Totals::default();
     let jobs = Arc::new(jobs);
-    let report = |job: &Job, (result, fingerprint): (JobResult, Option<String>)| {
+    let report = |job: &Job, done: Done| {
+        let Done {
+            result,
+            fingerprint,
+        } = done;
         match &result {
             JobResult::Written(made) => {
                 written += 1;
@@ -374,7 +444,15 @@ pub(super) fn all(
             lines(&job.paths(), result, plan.reporting.quiet, is_one, screen)
         }
     };
-    let handed = progress::each(&jobs, |job| &job.input, choice, work, report, out)?;
+    let handed = progress::each(
+        &jobs,
+        |job| &job.input,
+        choice,
+        choice.pool(plan.making_bytes),
+        work,
+        report,
+        out,
+    )?;
     failed += unreadable(&found, plan.reporting.json, out)? + not_written;
     if !is_one && !plan.reporting.json {
         totals.printed(plan.reporting.quiet, screen).write(out)?;

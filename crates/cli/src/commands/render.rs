@@ -19,6 +19,7 @@ use super::outputs::{
 use super::{Outcome, Reporting, bad, print_stderr, report, taking_negative_numbers, usage};
 use crate::blocks::{self, Colors};
 use crate::inputs::{self, Choice, Durable, Found, Input, Problem, Reading};
+use crate::pool::Waits;
 use crate::progress::{self, Printed};
 use crate::screen::Screen;
 use crate::{text, words};
@@ -147,6 +148,7 @@ pub(crate) fn run(
             quiet: choice.quiet,
             json: args.json,
         },
+        making_bytes: render.picture_bytes(),
     };
     let make = move |file: &MeshFile, job: &Job| make(file, job, &render, is_thumbnail);
     outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
@@ -358,6 +360,15 @@ enum Tile {
     Trouble(JobResult),
 }
 
+impl Waits for Tile {
+    fn held_bytes(&self) -> u64 {
+        match self {
+            Self::Picture(tile) => tile.0.bytes().len() as u64,
+            Self::Trouble(result) => result.held_bytes(),
+        }
+    }
+}
+
 /// One picture with a tile for each file: each tile is made and released before the next.
 fn sheet(
     found: &mut Found,
@@ -391,6 +402,7 @@ fn sheet(
             return bad(format_args!("{}: {error}", text::path(output)));
         }
     };
+    let pool = choice.pool_beside(sheet.held_bytes(), render.picture_bytes());
     let work = move |input: &Input| {
         let file = match input.read(&how) {
             Ok(Some(file)) => file,
@@ -458,7 +470,7 @@ fn sheet(
             false => outputs::lines(&paths, done, true, false, screen),
         }
     };
-    let handed = progress::each(&files, |input| input, choice, work, report, out)?;
+    let handed = progress::each(&files, |input| input, choice, pool, work, report, out)?;
     failed += unreadable(found, args.json, out)?;
     let is_done = handed == files.len();
     let finished = match broken {

@@ -11,6 +11,7 @@ use meshmap_catalog::{Depth, SHARES};
 
 use super::{Outcome, Reporting};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
+use crate::pool::Waits;
 use crate::progress::{self, Printed};
 use crate::rules::Allowed;
 use crate::screen::{Screen, Style};
@@ -119,8 +120,8 @@ pub(crate) fn run(
         let args = args.clone();
         move |input: &Input| check(input, &args, &how, single, screen)
     };
-    let report = |_: &Input, result: Option<(Vec<u8>, Verdict)>| {
-        let Some((printed, verdict)) = result else {
+    let report = |_: &Input, checked: Option<Checked>| {
+        let Some(Checked { printed, verdict }) = checked else {
             found.skipped.others += 1;
             return Printed::default();
         };
@@ -128,10 +129,18 @@ pub(crate) fn run(
         if choice.quiet && !verdict.fails {
             Printed::default()
         } else {
-            Printed::result(printed)
+            printed
         }
     };
-    let handed = progress::each(&inputs, |input| input, choice, work, report, out)?;
+    let handed = progress::each(
+        &inputs,
+        |input| input,
+        choice,
+        choice.pool(0),
+        work,
+        report,
+        out,
+    )?;
     let is_done = handed == inputs.len();
     for (path, error) in found.unreadable.iter().filter(|_| is_done) {
         let troubled = Troubled {
@@ -220,6 +229,18 @@ fn verdict_line(
     )
 }
 
+/// A file that was checked.
+struct Checked {
+    printed: Printed,
+    verdict: Verdict,
+}
+
+impl Waits for Checked {
+    fn held_bytes(&self) -> u64 {
+        self.printed.held_bytes()
+    }
+}
+
 /// Checks a file: what is printed of it, and how it did.
 fn check(
     input: &Input,
@@ -227,7 +248,7 @@ fn check(
     how: &Reading,
     single: bool,
     screen: Screen,
-) -> Option<(Vec<u8>, Verdict)> {
+) -> Option<Checked> {
     let mut inspection = inspect::inspect(input, how, Depth::Everything, args.json)?;
     if let (true, Some(file)) = (args.cross_check, &inspection.file) {
         let differs = match cross_check::differs(file, how) {
@@ -276,7 +297,10 @@ fn check(
         };
         printed = text::joined(lines);
     }
-    Some((printed, verdict))
+    Some(Checked {
+        printed: Printed::result(printed),
+        verdict,
+    })
 }
 
 /// The only file: its title, and all that there is to say.

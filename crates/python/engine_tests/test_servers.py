@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -29,6 +30,10 @@ from conftest import DATA  # noqa: E402
 
 #: Texts that only the secret parts of the addresses below have.
 SECRET = re.compile("[A-Z]+SECRET")
+
+
+#: The columns by which ``missing`` recognizes a file.
+IDENTITY = ["path", "path_bytes", "identity", "error_kind"]
 
 
 @dataclass
@@ -121,6 +126,13 @@ def test_no_secret_of_an_address_is_shown(server: Server, tmp_path: Path) -> Non
     assert isinstance(file, meshmap.File)
     calls: dict[str, Callable[[], object]] = {
         "repr": lambda: file,
+        "path": lambda: file.path,
+        "find the file": lambda: meshmap.find([address]),
+        "paths": lambda: jobs.tasks([address])[0].paths(),
+        "missing": lambda: jobs.missing([address], pa.table({name: pa.array([], pa.string()) for name in IDENTITY})),
+        "polars": lambda: meshmap.scan(address).collect().to_dicts(),
+        "option": lambda: meshmap.convert(file, tmp_path / "a.glb", textures=[address]),
+        "option of a picture": lambda: meshmap.render(file, view=address),
         "closed": lambda: meshmap.open(address).__exit__(None, None, None),
         "info": lambda: file.info(),
         "output": lambda: meshmap.convert(file, address.replace("a.tmf", "a.glb"), to="glb"),
@@ -147,6 +159,38 @@ def test_no_secret_of_an_address_is_shown(server: Server, tmp_path: Path) -> Non
         if SECRET.search(text := shown(call)):
             leaks[f"{name}, refused"] = text
     assert not leaks
+
+
+def test_urls_that_differ_in_their_queries_are_two_files(server: Server, tmp_path: Path) -> None:
+    urls = [server.address(f"{name}.iqm") + f"&id={number}" for number, name in enumerate("aab")]
+    rows = jobs.verify(urls).to_pylist()
+    assert [row["path"].rpartition("/")[2] for row in rows] == ["a.iqm?..", "a.iqm?..", "b.iqm?.."]
+    assert all(row["passes"] for row in rows)
+    # The third one has another output; the first two would have the same.
+    with pytest.raises(ValueError, match="would both be written"):
+        jobs.convert(urls, tmp_path / "out")
+    assert not SECRET.search(str(jobs.convert(urls[1:], tmp_path / "out").to_pylist()))
+
+
+def test_predicates_see_the_text_that_is_shown(server: Server) -> None:
+    polars = pytest.importorskip("polars")
+    url = server.address("a.iqm")
+    path = polars.col("path")
+    assert meshmap.scan([url]).filter(path.str.contains("SECRET")).collect().height == 0
+    (row,) = meshmap.scan([url]).filter(path.str.ends_with("a.iqm?..")).collect().to_dicts()
+    assert row["path"] == f"http://127.0.0.1:{server.port}/folder/a.iqm?.."
+
+
+def test_a_url_is_opened_by_text_and_by_what_is_found(server: Server) -> None:
+    text = server.address("a.iqm")
+    (url,) = meshmap.find([text])
+    assert isinstance(url, meshmap.RemoteUrl)
+    assert (url.with_secrets(), url.name) == (text, "a.iqm")
+    for source in (url, pickle.loads(pickle.dumps(url))):
+        file = meshmap.open(source)
+        assert file.path == url and len(file) > 0
+        assert pickle.loads(pickle.dumps(file)).path == url
+        assert pa.table(meshmap.catalog([source])).num_rows > 0
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs fork")

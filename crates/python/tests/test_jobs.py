@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 import re
 import shutil
 import subprocess
@@ -15,6 +17,8 @@ import pytest
 
 import meshmap
 from meshmap import jobs
+
+from conftest import DATA
 
 
 def test_secrets_of_urls_are_not_shown(iqm: Path, tmp_path: Path) -> None:
@@ -47,6 +51,18 @@ def test_secrets_of_urls_are_not_shown(iqm: Path, tmp_path: Path) -> None:
         }
         leaks = {name: text for name, call in calls.items() if re.search("PASSWORD|SIGNATURE|FRAGMENT", text := shown(call))}
         assert not leaks
+
+
+def test_urls_print_as_in_other_languages() -> None:
+    rows = json.loads((DATA / "urls" / "shown.json").read_text())
+    assert len(rows) > 20
+    for row in rows:
+        url = meshmap.RemoteUrl(row["text"])
+        assert (str(url), url.name, url.with_secrets()) == (row["shown"], row["name"], row["text"])
+        assert repr(url) == f"RemoteUrl({json.dumps(row['shown'])})"
+        assert f"{url}" == row["shown"] and url == pickle.loads(pickle.dumps(url))
+    first, second = (meshmap.RemoteUrl(f"https://host/a?id={number}") for number in (1, 2))
+    assert str(first) == str(second) and first != second and first < second and len({first, second}) == 2
 
 
 def test_two_files_are_not_converted_to_one_output(iqm: Path, tmp_path: Path) -> None:
@@ -93,6 +109,8 @@ def test_files_of_other_tasks_are_not_converted_to_one_output(iqm: Path, tmp_pat
 _TASK = """
 import sys
 from meshmap import jobs
+
+from conftest import DATA
 print(jobs.convert([sys.argv[1]], sys.argv[2], to="gltf").to_pylist()[0]["state"])
 """
 

@@ -5,14 +5,11 @@
 pub(crate) struct Split<'a> {
     /// Without the colon.
     pub(crate) scheme: &'a str,
-    /// The user and the password. `None` if there are none.
-    pub(crate) user: Option<&'a str>,
     /// The host and the port. `None` if no parser accepts them, so that it is unknown where a password ends.
     pub(crate) host: Option<&'a str>,
     /// From the slash on.
     pub(crate) path: &'a str,
     pub(crate) query: Option<&'a str>,
-    pub(crate) has_fragment: bool,
 }
 
 /// The scheme of a text that begins like a URL, and the text after the colon.
@@ -51,25 +48,21 @@ impl<'a> Split<'a> {
         };
         let authority_end = rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at(authority_end);
-        let (user, host) = match authority.rsplit_once('@') {
-            Some((user, host)) => (Some(user), host),
-            None => (None, authority),
-        };
-        let (rest, has_fragment) = match rest.split_once('#') {
-            Some((rest, _)) => (rest, true),
-            None => (rest, false),
-        };
+        // Without the user and the password.
+        let host = authority
+            .rsplit_once('@')
+            .map_or(authority, |(_, host)| host);
+        // Without the fragment.
+        let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
         let (path, query) = match rest.split_once('?') {
             Some((path, query)) => (path, Some(query)),
             None => (rest, None),
         };
         Some(Self {
             scheme,
-            user,
             host: Some(host).filter(|host| is_host(host)),
             path,
             query,
-            has_fragment,
         })
     }
 }
@@ -92,22 +85,19 @@ mod tests {
     fn parts_are_where_parsers_find_them() {
         let of = |text: &'static str| {
             let split = Split::of(text).unwrap();
-            (split.user, split.host, split.path, split.query)
+            (split.host, split.path, split.query)
         };
         assert_eq!(
             of("https://u:p@host:80/a@b.iqm?q@#f"),
-            (Some("u:p"), Some("host:80"), "/a@b.iqm", Some("q@"))
+            (Some("host:80"), "/a@b.iqm", Some("q@"))
         );
-        assert_eq!(of("http:\\\\/u@h\\a"), (Some("u"), Some("h"), "\\a", None));
-        assert_eq!(of("https:///u@h/a"), (Some("u"), Some("h"), "/a", None));
-        assert_eq!(of("https:/u@h/a"), (Some("u"), Some("h"), "/a", None));
-        assert_eq!(of("https://u:sec/ret@h/a"), (None, None, "/ret@h/a", None));
-        assert_eq!(
-            of("http://[::1]:80/a"),
-            (None, Some("[::1]:80"), "/a", None)
-        );
-        assert_eq!(of("file:///a@b"), (None, Some(""), "/a@b", None));
-        assert_eq!(of("s3://bucket"), (None, Some("bucket"), "", None));
+        assert_eq!(of("http:\\\\/u@h\\a"), (Some("h"), "\\a", None));
+        assert_eq!(of("https:///u@h/a"), (Some("h"), "/a", None));
+        assert_eq!(of("https:/u@h/a"), (Some("h"), "/a", None));
+        assert_eq!(of("https://u:sec/ret@h/a"), (None, "/ret@h/a", None));
+        assert_eq!(of("http://[::1]:80/a"), (Some("[::1]:80"), "/a", None));
+        assert_eq!(of("file:///a@b"), (Some(""), "/a@b", None));
+        assert_eq!(of("s3://bucket"), (Some("bucket"), "", None));
         for path in ["C:/a", "c:a", "a/b:/c", "a b:/c?d", "/http://a", "http:a"] {
             assert_eq!(Split::of(path), None, "{path}");
         }

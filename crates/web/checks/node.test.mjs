@@ -9,11 +9,12 @@ import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
 
 import { AnimationMixer, Box3, BufferAttribute, BufferGeometry, Color, LoopOnce, Matrix3, Matrix4, SRGBColorSpace, Vector3 } from 'three';
 import { clone as cloneWithSkeletons } from 'three/addons/utils/SkeletonUtils.js';
 
-import { MeshmapError, open } from '../pkg/index.js';
+import { MeshmapError, RemoteUrl, open } from '../pkg/index.js';
 import { objectOf } from '../pkg/geometry.js';
 import { rigOf, skinnedMesh } from '../pkg/rig.js';
 import { MeshmapLoader, MeshmapObject } from '../pkg/three.js';
@@ -140,6 +141,36 @@ test('nginx, with the lines of the README', { skip: !process.env.MESHMAP_NGINX &
             assert.deepEqual([far.info, await read(far)], [near.info, await read(near)], name);
         }
     }
+});
+
+test('URLs print as in other languages', () => {
+    const rows = JSON.parse(readFileSync(join(data, 'urls', 'shown.json'), 'utf8'));
+    assert.ok(rows.length > 20);
+    for (const { text, shown, name } of rows) {
+        const url = new RemoteUrl(text);
+        assert.deepEqual([String(url), url.name, url.withSecrets()], [shown, name, text]);
+        for (const printed of [inspect(url), JSON.stringify(url), inspect({ url })]) assert.ok(!/secret/.test(printed), printed);
+    }
+});
+
+test('no part of a URL that may be secret is in a message', async () => {
+    const secret = /us3r|pa55|dXMzcjpwYTU1|s1gn|fr4g/;
+    const address = `${server.origin}/data/${SKINNED}?sig=s1gn&k=x/s1gn.name#fr4g`;
+    const withUser = (/** @type {string} */ url) => url.replace('://', '://us3r:pa55@');
+    const shown = [];
+    const failing = async (promise) => shown.push(inspect(await promise.then((file) => ({ file, info: file.info }), (error) => error), { depth: 9, showHidden: true }));
+    server.manners.answer = () => ({ status: 403 });
+    await failing(open(address, { retries: 0 }));
+    server.manners.answer = undefined;
+    // A URL with a user is refused by `fetch`, with the whole URL in its message.
+    await failing(open(withUser(address), { retries: 0 }));
+    await failing(open('http://us3r:pa55@host:99999/a.iqm?s1gn#fr4g', { retries: 0 }));
+    await failing(open('http://us3r:pa/55@[::bad/a.iqm?s1gn#fr4g', { retries: 0 }));
+    await failing(open('foo://us3r:pa55@host/a.iqm?s1gn#fr4g', { retries: 0 }));
+    await failing(open(new RemoteUrl(address)));
+    for (const text of shown) assert.ok(!secret.test(text), text);
+    assert.match(shown[0], /403/);
+    assert.match(shown.at(-1), /iqm|skeleton|format/);
 });
 
 test('messages have no user, password or query of an address', async () => {

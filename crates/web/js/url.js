@@ -1,5 +1,12 @@
-/** The beginning of a URL: its scheme, and what a browser takes for its host, its port, its user and its password. */
-const BEGINNING = /^([a-z][a-z0-9+.-]+):[/\\]+([^/\\?#]*)/i;
+/**
+ * The beginning of a URL: its scheme, and its host and port with the user and the password. Browsers accept any number of slashes and
+ * backslashes before the host of a web page.
+ */
+const OF_WEB = /^(https?):[/\\]+([^/\\?#]*)/i;
+const OF_OTHERS = /^([a-z][a-z0-9+.-]+):\/\/?([^/\\?#]*)/i;
+
+/** @param {string} text */
+const beginningOf = (text) => OF_WEB.exec(text) ?? OF_OTHERS.exec(text);
 
 /** A host with a port. Anything else may be a user and the beginning of a password. */
 const HOST = /^(\[[^\]]*\]|[^:]*)(:\d*)?$/;
@@ -30,9 +37,8 @@ export class RemoteUrl {
     /** The name of the file: the last part of the path, as it is encoded. Empty for a folder, whose path ends with a slash. */
     get name() {
         const shown = this.toString();
-        const beginning = BEGINNING.exec(shown);
         if (/^data:/i.test(this.#text) || shown.endsWith('://..')) return '';
-        const path = shown.slice(beginning?.[0].length ?? 0).replace(/\?.*$/s, '');
+        const path = shown.slice(beginningOf(shown)?.[0].length ?? 0).replace(/\?.*$/s, '');
         return path.split(/[/\\]/).at(-1) ?? '';
     }
 
@@ -40,13 +46,12 @@ export class RemoteUrl {
     toString() {
         const text = this.#text;
         if (/^data:/i.test(text)) return 'data:..';
-        const beginning = BEGINNING.exec(text);
+        const beginning = beginningOf(text);
         if (!beginning) return withMark(text);
         const [all, scheme, authority] = beginning;
         const host = authority.slice(authority.lastIndexOf('@') + 1);
         if (!HOST.test(host)) return `${scheme}://..`;
-        const slashes = authority === '' ? all.slice(scheme.length + 1) : '//';
-        return `${scheme}:${slashes}${host}${withMark(text.slice(all.length))}`;
+        return `${scheme}://${host}${withMark(text.slice(all.length))}`;
     }
 
     toJSON() {

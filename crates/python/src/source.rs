@@ -75,7 +75,7 @@ pub(crate) fn open(
                 return Err(PyValueError::new_err(FOR_PATHS));
             }
             return opened(
-                at_address(py, &address)?,
+                at_address(py, &address, how)?,
                 None,
                 Some(address.into()),
                 source,
@@ -151,12 +151,13 @@ impl AsRef<[u8]> for Unchanging {
 }
 
 #[cfg(feature = "stores")]
-fn at_address(py: Python<'_>, address: &str) -> PyResult<Source> {
-    detached(py, false, || crate::store::at(address))?.map_err(PyErr::from)
+fn at_address(py: Python<'_>, address: &str, how: How) -> PyResult<Source> {
+    let source = detached(py, false, || crate::store::at(address, how.options))?;
+    source.map_err(|error| crate::store::raised(py, error))
 }
 
 #[cfg(not(feature = "stores"))]
-fn at_address(py: Python<'_>, address: &str) -> PyResult<Source> {
+fn at_address(py: Python<'_>, address: &str, _: How) -> PyResult<Source> {
     Err(without_stores(py, address))
 }
 
@@ -206,11 +207,11 @@ pub(crate) fn is_address(text: &str) -> bool {
 #[pyo3(signature = (address, after=""))]
 pub(crate) fn list_address(py: Python<'_>, address: &str, after: &str) -> PyResult<Py<PyAny>> {
     #[cfg(feature = "stores")]
-    return Ok(Py::new(
-        py,
-        detached(py, false, || crate::store::list(address, after))??,
-    )?
-    .into_any());
+    {
+        let list = detached(py, false, || crate::store::list(address, after))?;
+        let list = list.map_err(|error| crate::store::raised(py, error))?;
+        Ok(Py::new(py, list)?.into_any())
+    }
     #[cfg(not(feature = "stores"))]
     {
         let _ = after;

@@ -7,18 +7,21 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use meshmap::{ReadRange, Source};
+use meshmap::{Limits, Options, ReadRange, Source};
 use meshmap_catalog::Network;
 use meshmap_catalog::text::without_secrets;
-use meshmap_object_store::{Blocking, BlockingList};
+use meshmap_object_store::{Blocking, BlockingList, Error};
 use pyo3::prelude::*;
 
+use crate::error::{raise, refuse};
 use crate::pool::detached;
 
-/// The file at an address such as `https://..` or `s3://..`.
-pub(crate) fn at(address: &str) -> io::Result<Source> {
+/// The file at an address such as `https://..` or `s3://..`. What is fetched of it is within the limits of these options.
+pub(crate) fn at(address: &str, options: Options) -> io::Result<Source> {
+    let mut settings = network()?.settings();
+    settings.options = options;
     let stored = Stored {
-        file: Blocking::at_with(address, network()?.settings())?,
+        file: Blocking::at_with(address, settings)?,
         process: process::id(),
     };
     // A file that is not there is said at once, and not as an error of its headers.
@@ -33,10 +36,27 @@ pub(crate) fn head(address: &str) -> io::Result<(u64, Option<String>)> {
 
 /// The files below an address whose keys are greater than `after`.
 pub(crate) fn list(address: &str, after: &str) -> io::Result<List> {
-    let list = Blocking::list(address, after, &network()?.settings())?;
+    let mut settings = network()?.settings();
+    // No option of this package raises the limit of a list.
+    settings.options.limits = Limits::default().with_remedies([""; 3]);
+    let list = Blocking::list(address, after, &settings)?;
     Ok(List {
         list: Mutex::new(list),
     })
+}
+
+/// The exception for an error of a store: `meshmap.Error` for a limit, and `OSError` for anything else.
+pub(crate) fn raised(py: Python<'_>, error: io::Error) -> PyErr {
+    if let Some(inner) = error.get_ref() {
+        if let Some(limit) = inner.downcast_ref::<meshmap::Error>() {
+            return raise(py, limit);
+        }
+        if let Some(too_long @ Error::TooLong { .. }) = inner.downcast_ref() {
+            let message = format!("{too_long}; raise it with open(.., max_total_bytes=)");
+            return refuse(py, "limit_exceeded", message);
+        }
+    }
+    error.into()
 }
 
 /// The address, the key, the size and the version of a file.
@@ -61,7 +81,7 @@ impl List {
                 .unwrap_or_else(PoisonError::into_inner)
                 .next_page()
         };
-        let page = detached(py, false, next)?.map_err(io::Error::from)?;
+        let page = detached(py, false, next)?.map_err(|error| raised(py, error.into()))?;
         let page: Vec<Listed> = page
             .into_iter()
             .map(|file| (file.address, file.key, file.bytes, file.version))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -15,6 +16,7 @@ from typing import TypeAlias
 
 from . import _meshmap
 from ._drawn import EXTENSIONS
+from ._error import Error
 from ._meshmap import without_secrets
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -55,8 +57,13 @@ class Range:
 
     def listed(self) -> Iterator[File]:
         """The files, listed again."""
+        last = self.start
         for page in _pages(self.source, self.start):
             for key, file in page:
+                # A file that is repeated or not sorted is held by its name.
+                if key <= last:
+                    continue
+                last = key
                 if key > self.end:
                     return
                 yield file
@@ -92,9 +99,22 @@ class Task:
         return [file.path for file in self.listed()]
 
 
-def find(sources: Sources) -> list[str]:
+def find(sources: Sources, max_total_bytes: int = 1 << 30) -> list[str]:
     """See ``meshmap.find``."""
-    return [file.path for _, page in _several(sources) for _, file in page]
+    found: list[str] = []
+    held = 0
+    for _, page in _several(sources):
+        for _, file in page:
+            held += sys.getsizeof(file.path) + _OF_ENTRY
+            if held > max_total_bytes:
+                message = f"the names of files need more than the limit of {max_total_bytes:,} bytes; raise it with find(.., max_total_bytes=)"
+                raise Error(f"{message}, or use jobs.tasks, which holds ranges of keys", kind="limit_exceeded")
+            found.append(file.path)
+    return found
+
+
+#: The bytes of an entry of a list, besides its text.
+_OF_ENTRY = 8
 
 
 def each_page(sources: Sources) -> Iterator[list[File]]:
@@ -150,15 +170,20 @@ def _is_prefix(address: str) -> bool:
 
 
 def _below(source: str) -> Iterator[_Page]:
-    """The files of a prefix or a pattern, which must have some."""
-    is_empty, last = True, ""
+    """The files of a prefix or a pattern, which must have some. A file that the store repeats or does not sort has no key, because a range of
+    keys would miss it: it is held by its name."""
+    is_empty, last, unsorted = True, "", 0
     for page in _pages(source):
-        for key, _ in page:
-            if key <= last:
+        for number, (key, file) in enumerate(page):
+            if key > last:
+                last = key
+                continue
+            unsorted += 1
+            if unsorted > _MOST_UNSORTED:
                 raise ValueError(
                     f"{without_secrets(source)}: the store lists {key} after {last}: name the files, or copy them to a store with sorted lists"
                 )
-            last = key
+            page[number] = ("", file)
         is_empty = is_empty and not page
         yield page
     if is_empty:
@@ -175,6 +200,9 @@ def _pages(source: str, after: str = "") -> Iterator[_Page]:
             if address.lower().endswith(_ENDINGS) and pattern.fullmatch(address)
         ]
 
+
+#: The most files of a list that are held by their names because the store repeats them or does not sort them.
+_MOST_UNSORTED = 10_000
 
 _ENDINGS = tuple(f".{ending}" for ending in EXTENSIONS)
 
@@ -232,12 +260,16 @@ def pieces(sources: Sources, most_bytes: int, left: Left | None = None) -> list[
         chosen = [True] * len(page) if left is None else left([file for _, file in page])
         for (key, file), is_left in zip(page, chosen, strict=True):
             if not is_left:
-                flush(False)
-                start = key
+                if key:
+                    flush(False)
+                    start = key
                 continue
             files += 1
             size += file.size
-            if not key or files <= _HELD:
+            if not key:
+                made.append(file)
+                continue
+            if files <= _HELD:
                 made.append(file)
                 start = key
                 continue

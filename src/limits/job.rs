@@ -200,7 +200,7 @@ mod tests {
         let meter = Arc::new(Meter::new(&Limits::default(), 0));
         let current = meter.run(Meter::current).unwrap();
         assert!(Arc::ptr_eq(&current, &meter));
-        // What a file object keeps is not a part of the job.
+        // The memory of a file object is not a part of the job.
         let of_file = meter.run(|| Meter::of_file(&Limits::default(), 0));
         of_file.take(7, "x").unwrap().keep();
         assert_eq!((of_file.held(), meter.held()), (7, 0));

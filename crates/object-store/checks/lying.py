@@ -134,6 +134,14 @@ def right(connection: Connection, request: Request) -> None:
         part(connection, request, RIGHT, len(RIGHT))
 
 
+def long_page(connection: Connection, request: Request) -> None:
+    """A list of one long answer, and a file that is right."""
+    if request.is_list:
+        whole(connection, "200 x", page(request, [f"k{index:06}.iqm" for index in range(50_000)], ""))
+    else:
+        right(connection, request)
+
+
 def error(connection: Connection, request: Request) -> None:
     connection.sendall(head("403 x", "Transfer-Encoding: chunked"))
     without_end(connection, b"\xff" * 65536)
@@ -196,6 +204,9 @@ def slow_list(connection: Connection, request: Request) -> None:
         connection.sendall(b" ")
         time.sleep(0.2)
 
+
+#: No lies.
+TRUTHS = (right, long_page)
 
 #: Each lie, and the words of which an error about it has one.
 LIES: dict[Answer, tuple[str, ...]] = {
@@ -285,7 +296,7 @@ except Exception as error:
 
 
 def commands(command: str, example: str, python: str | None) -> dict[str, list[str]]:
-    """What each program is run with, before the address."""
+    """The command line of each program, before the address."""
     limits = ["--timeout", str(TIMEOUT), "--deadline", str(DEADLINE), "--retries", "1", "--max-memory", str(BYTES)]
     made = {"command": [command, "verify", *limits], "rust": [example]}
     return made | ({"python": [python, "-c", PYTHON]} if python else {})
@@ -328,11 +339,11 @@ def run(lie: Answer, kind: str, program: str, asked: str, base: list[str]) -> Ro
     seconds, memory = time.monotonic() - begin, usage.ru_maxrss << 10
     text = " ".join(output.split())
     problems = []
-    if status != (0 if lie is right else 1):
+    if status != (0 if lie in TRUTHS else 1):
         problems.append(f"status {status}")
     if memory >= MOST_MEMORY:
         problems.append("memory")
-    if lie is not right and not any(word in text for word in LIES[lie]):
+    if lie not in TRUTHS and not any(word in text for word in LIES[lie]):
         problems.append("words")
     return Row(lie.__name__, kind, program, asked, status, seconds, memory, text, ", ".join(problems))
 
@@ -340,9 +351,9 @@ def run(lie: Answer, kind: str, program: str, asked: str, base: list[str]) -> Ro
 def main() -> int:
     programs = commands(*(sys.argv[1:] + [None])[:3])
     todo = []
-    for lie in [right, *LIES]:
+    for lie in [*TRUTHS, *LIES]:
         for kind in stores(0):
-            if kind == "s3 keys" and lie in (right, pages, empty_pages, length):
+            if kind == "s3 keys" and lie in (*TRUTHS, pages, empty_pages, length):
                 # The answers for keys are no lists and no objects.
                 continue
             for program, base in programs.items():

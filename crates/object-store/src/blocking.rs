@@ -226,7 +226,7 @@ impl ReadRange for Blocking {
         let longest = range.start..range.end.max(range.start.saturating_add(LEAST));
         let mut is_fetched = false;
         loop {
-            // What the requests of a round are charged for is charged as retained or returned bytes in the next one.
+            // In the next round, the bytes that this one fetches are charged as retained or returned bytes.
             let call = Arc::new(Call::of_thread());
             let wanted = inner.within(&range);
             if let Some(bytes) = self.read_retained(&wanted, &call)? {

@@ -41,7 +41,8 @@ pub struct Settings {
     /// The longest wait for the head of a response, and then for each further 64 KiB of it or for its end. Default: 30 s. Requests
     /// that the store sends again meanwhile are included.
     pub timeout: Duration,
-    /// The longest time for a range and its repetitions, however steadily its bytes come. Default: 30 minutes.
+    /// The longest time for a range and its repetitions, however steadily its bytes come, and for all requests of a list together.
+    /// Default: 30 minutes.
     pub deadline: Duration,
     /// `true` if redirections to other hosts are followed, whatever the store is. Keys, tokens and [`headers`](Self::headers) are not sent to
     /// them. Default: `false`, because a file that names hosts of a private network would be read from there.
@@ -414,7 +415,7 @@ impl Stored {
         }
         let (_, fetched, _) = self.get(range.clone(), version.as_ref(), call).await?;
         if let Some((cache, tag)) = &cache {
-            // Without the charge: the cache has a limit of its own.
+            // Without the charge: the cache has another limit.
             cache.put(&self.address, tag, range.start, &fetched.bytes);
         }
         Ok(fetched)

@@ -163,7 +163,7 @@ fn fetched_bytes_are_within_the_limit_of_their_file() {
     let blocking = Blocking::at_with(&server.address, limited(512 * KIB)).unwrap();
     let source = blocking.source();
     assert_eq!(source.len().unwrap(), Some(1 << 20));
-    // What is declared is refused before it is requested, whatever `free_ratio` allows.
+    // A long range is refused before it is requested, whatever `free_ratio` allows.
     let before = server.requests.load(Ordering::SeqCst);
     let error = source.read(0..600 * KIB).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);

@@ -1,7 +1,7 @@
 //! Reads a file in a store, or lists the files below an address that ends with a slash, within limits of time and memory:
 //! `within ADDRESS TIMEOUT DEADLINE BYTES`, in seconds and bytes.
 //!
-//! Prints the number of triangles, or of files.
+//! Prints the number of findings, or of files.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -23,6 +23,11 @@ fn main() -> ExitCode {
         }
         Err(error) => {
             eprintln!("error: {error}");
+            let mut cause = error.source();
+            while let Some(inner) = cause {
+                eprintln!("because: {inner}");
+                cause = inner.source();
+            }
             ExitCode::FAILURE
         }
     }
@@ -48,11 +53,9 @@ fn run(
     let options = settings.options;
     let source = Blocking::at_with(address, settings)?.source();
     let file = MeshFile::from_source(source, &options)?;
-    let mut triangles = 0;
-    for mesh in file.meshes()? {
-        triangles += file.mesh(&mesh.address)?.triangle_count();
-    }
-    Ok(format!("{triangles} triangles"))
+    // Reads everything.
+    let findings = file.validate()?;
+    Ok(format!("{} findings", findings.len()))
 }
 
 /// Counts the files of a list, of which only one page is held.

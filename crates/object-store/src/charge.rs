@@ -1,10 +1,10 @@
 //! The memory of fetched bytes, charged before it is taken.
 //!
-//! | bytes | charged to the file | charged to the job of the call |
+//! | bytes | charged to the file | charged to the job |
 //! |---|---|---|
-//! | a body that is received, with the length that was asked for | until its bytes are retained or returned | until the call ends |
-//! | bytes that the file retains for later reads | until they are evicted or forgotten | until the call ends that fetched them |
-//! | bytes that [`Blocking`](crate::Blocking) returns | until the last view of them is dropped; not if the whole file is retained | until the last view of them is dropped |
+//! | a body, with the length that was asked for | until its bytes are retained or returned | as long |
+//! | bytes that the file retains | until they are evicted or forgotten | until [`Remote::run`](crate::Remote::run) ends, or [`Blocking`](crate::Blocking) has read them |
+//! | bytes that `Blocking` returns | until the last view of them is dropped; not if the whole file is retained | until the last view of them is dropped |
 //!
 //! The job is the one that the calling thread runs ([`Meter::run`]); requests are made by another thread, so the call takes the meter
 //! along. The file is charged without the allowance for data that is stored large (`free_ratio`): the length that a server declares

@@ -169,7 +169,8 @@ fn fetched_bytes_are_within_the_limit_of_their_file() {
     assert_eq!(error.kind(), ErrorKind::LimitExceeded);
     let text = error.to_string();
     assert!(
-        text.contains("fetched data needs") && text.ends_with("raise it with --max-memory"),
+        text.starts_with("fetched data (0x0..0x96000) needs")
+            && text.ends_with("raise it with --max-memory"),
         "{text}"
     );
     assert_eq!(server.requests.load(Ordering::SeqCst), before);

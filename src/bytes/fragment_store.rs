@@ -16,6 +16,8 @@ pub(super) struct State {
     pub(super) len: Option<u64>,
     /// The pieces that were fetched, by offset; never empty, never overlapping.
     pub(super) pieces: BTreeMap<u64, Bytes>,
+    /// The sum of their lengths.
+    pub(super) held: u64,
     /// The ranges that the job of this step missed.
     pub(super) wanted: Vec<Range<u64>>,
     /// The number of times that a walk has doubled its window.
@@ -131,6 +133,7 @@ impl State {
         } else {
             part
         };
+        self.held = self.held.saturating_add(as_u64(part.len()));
         self.pieces.insert(range.start, part);
     }
 
@@ -143,6 +146,7 @@ impl State {
                 continue;
             };
             let piece = piece_range(start, &bytes);
+            self.held = self.held.saturating_sub(piece.length());
             for rest in [piece.start..range.start, range.end..piece.end] {
                 if !rest.is_empty() {
                     self.insert_part(&rest, start, &bytes);

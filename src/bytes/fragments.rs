@@ -50,6 +50,7 @@ impl Fragments {
         let state = State {
             len,
             pieces: BTreeMap::new(),
+            held: 0,
             wanted: Vec::new(),
             widened: 0,
             far_steps: 0,
@@ -114,8 +115,7 @@ impl Fragments {
     /// The number of bytes held so far.
     #[must_use]
     pub fn held(&self) -> u64 {
-        let state = self.store.lock();
-        state.pieces.values().map(|bytes| as_u64(bytes.len())).sum()
+        self.store.lock().held
     }
 
     /// A source of the bytes so far. Reading others is [`NeedBytes`](ErrorKind::NeedBytes).
@@ -514,6 +514,8 @@ mod tests {
                 fragments.supply(start as u64, body[start..end].to_vec()).unwrap();
                 have[start..end].fill(true);
             }
+            let count = |have: &[bool]| have.iter().filter(|is_held| **is_held).count();
+            prop_assert_eq!(fragments.held(), count(&have) as u64);
             let range = asked.0.min(asked.1)..asked.0.max(asked.1);
             let step = fragments.step(|s| s.get(range.start as u64..range.end as u64, "x")).unwrap();
             match step {
@@ -528,6 +530,11 @@ mod tests {
                     prop_assert_eq!(needed, missing);
                 }
             }
+            // Joining pieces changes nothing, and removing a range takes its bytes.
+            prop_assert_eq!(fragments.held(), count(&have) as u64);
+            fragments.remove(range.start as u64..range.end as u64);
+            have[range].fill(false);
+            prop_assert_eq!(fragments.held(), count(&have) as u64);
         }
     }
 }

@@ -40,7 +40,8 @@ pub trait ReadRange: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Whatever the store reports.
+    /// Whatever the store reports. An error of a [`Meter`](crate::Meter) in it, which the reader has charged for the bytes, is the error
+    /// of the call that reads.
     fn read(&self, range: Range<u64>) -> io::Result<Bytes>;
 
     /// Reads the bytes from `offset` on into `out`, and returns how many there are: fewer than `out` only if the store ends.
@@ -260,7 +261,7 @@ impl Reader {
     ) -> Result<()> {
         let filled = self
             .call(|reader| reader.read_into(range.start, out))
-            .map_err(|error| Error::io(error, what).at(range.clone()))?;
+            .map_err(|error| Error::of_reader(error, what).at(range.clone()))?;
         let filled = as_u64(filled.min(out.len()));
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(filled, Ordering::Relaxed);
@@ -273,7 +274,7 @@ impl Reader {
     fn read_once(&self, range: &Range<u64>, what: &'static str) -> Result<Bytes> {
         let mut bytes = self
             .call(|reader| reader.read(range.clone()))
-            .map_err(|error| Error::io(error, what).at(range.clone()))?;
+            .map_err(|error| Error::of_reader(error, what).at(range.clone()))?;
         // The caller's reader may return more than it was asked for.
         bytes.truncate(as_usize(range.length()));
         self.reads.fetch_add(1, Ordering::Relaxed);

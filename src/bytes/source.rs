@@ -258,7 +258,7 @@ impl Source {
             Backing::Memory(bytes) => Ok(Some(as_u64(bytes.len()))),
             Backing::Reader(reader) => reader
                 .len()
-                .map_err(|error| self.locate(Error::io(error, "length of the source"))),
+                .map_err(|error| self.locate(Error::of_reader(error, "length of the source"))),
             Backing::Fragments(store) => Ok(store.len()),
         }
     }

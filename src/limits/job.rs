@@ -72,6 +72,13 @@ impl Meter<'static> {
         metered(Some(Arc::clone(self)), part)
     }
 
+    /// The meter of the job that this thread runs, if [`run`](Self::run) runs one. For readers, which hand it to the threads that make
+    /// their requests.
+    #[must_use]
+    pub fn current() -> Option<Arc<Self>> {
+        meter()
+    }
+
     /// The meter of a public call, and of the job that this thread runs.
     pub(crate) fn of_call(limits: &Limits) -> Self {
         let outer = match meter() {
@@ -88,8 +95,10 @@ impl Meter<'static> {
         meter
     }
 
-    /// A meter of what a file object of `stored` bytes keeps, for whichever job.
-    pub(super) fn of_file(limits: &Limits, stored: u64) -> Self {
+    /// A meter of what an object of a file of `stored` bytes keeps, such as the bytes that were fetched of it. It is not a part of the
+    /// job that this thread runs, because the object may last longer.
+    #[must_use]
+    pub fn of_file(limits: &Limits, stored: u64) -> Self {
         let meter = Self::within(limits, Outer::None);
         meter.count_file(stored);
         meter
@@ -187,8 +196,14 @@ mod tests {
 
     #[test]
     fn items_that_a_job_visits_are_work_of_its_meter() {
-        assert!(visit("x").is_ok());
+        assert!(visit("x").is_ok() && Meter::current().is_none());
         let meter = Arc::new(Meter::new(&Limits::default(), 0));
+        let current = meter.run(Meter::current).unwrap();
+        assert!(Arc::ptr_eq(&current, &meter));
+        // The memory of a file object is not a part of the job.
+        let of_file = meter.run(|| Meter::of_file(&Limits::default(), 0));
+        of_file.take(7, "x").unwrap().keep();
+        assert_eq!((of_file.held(), meter.held()), (7, 0));
         assert!(metered(Some(Arc::clone(&meter)), || visit("x")).is_ok());
         assert!(meter.worked() > 0);
         meter.work(u64::MAX, "y").unwrap_err();

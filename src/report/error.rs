@@ -82,6 +82,17 @@ impl Error {
         this
     }
 
+    /// The error of a reader of the caller. A limit of the library that the reader has exceeded is that error, not one of input and output.
+    pub(crate) fn of_reader(error: io::Error, what: &'static str) -> Self {
+        let own = error
+            .get_ref()
+            .and_then(|inner| inner.downcast_ref::<Self>());
+        match own {
+            Some(own) if own.kind() == ErrorKind::LimitExceeded => own.clone(),
+            _ => Self::io(error, what),
+        }
+    }
+
     pub(crate) fn kind_is(mut self, kind: ErrorKind) -> Self {
         self.edit().kind = kind;
         self

@@ -192,7 +192,8 @@ impl Input {
         const RETAINED: u64 = 16;
         let mut settings = how.network.settings();
         settings.retain = how.memory / RETAINED;
-        let limits = Limits::default().with_max_total_bytes(how.memory);
+        // In the words of the program. The whole of the memory is for what is fetched and for everything else.
+        let limits = how.limits.with_max_total_bytes(how.memory).with_shares(1);
         settings.options = Options::default().with_limits(limits);
         let stored = Stored::at_with(url, settings).map_err(|error| self.not_fetched(&error))?;
         let length = stored
@@ -222,6 +223,9 @@ impl Input {
                 "{what} of {length} is longer than the limit of {limit}; raise it with --max-memory"
             );
             return Problem::other("limit_exceeded", message);
+        }
+        if let meshmap_object_store::Error::Mesh { error, .. } = error {
+            return error.clone().into();
         }
         let kind = if error.is_not_found() {
             NOT_FOUND
@@ -594,6 +598,11 @@ impl From<meshmap::Error> for Problem {
 
 impl From<io::Error> for Problem {
     fn from(error: io::Error) -> Self {
+        // A reader reports a limit so.
+        let inner = error.get_ref();
+        if let Some(limit) = inner.and_then(|inner| inner.downcast_ref::<meshmap::Error>()) {
+            return limit.clone().into();
+        }
         let kind = if error.kind() == io::ErrorKind::NotFound {
             NOT_FOUND
         } else {

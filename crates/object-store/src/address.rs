@@ -3,7 +3,6 @@ use std::sync::Arc;
 use meshmap_url::RemoteUrl;
 #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
 use object_store::ClientOptions;
-use object_store::list::PaginatedListStore;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreScheme};
 use url::{Position, Url};
@@ -12,13 +11,13 @@ use url::{Position, Url};
 use crate::client::Connector;
 use crate::error::{Error, Result};
 use crate::fetch::Settings;
-use crate::shared::{self, Store};
+use crate::shared::{self, Lists, Store};
 
 /// A file of an address.
 pub(crate) struct Place {
     pub(crate) store: Arc<dyn ObjectStore>,
     /// The pages of lists of the store, if it has them.
-    pub(crate) pages: Option<Arc<dyn PaginatedListStore>>,
+    pub(crate) pages: Option<Lists>,
     pub(crate) path: Path,
 }
 
@@ -120,10 +119,10 @@ fn store(
     environment: &[(String, String)],
     settings: &Settings,
 ) -> object_store::Result<Store> {
-    /// The store that a builder makes, which skips names of settings that it does not know.
+    /// The store that a builder makes, which skips names of settings that it does not know, and the order of its lists.
     #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
     macro_rules! built {
-        ($builder:ty) => {{
+        ($builder:ty, $is_sorted:literal) => {{
             // Files check how long a server is silent.
             let client = ClientOptions::new()
                 .with_connect_timeout(settings.timeout)
@@ -140,34 +139,27 @@ fn store(
                         Ok(name) => builder.with_config(name, value),
                         Err(_) => builder,
                     });
-            Arc::new(set.build()?)
+            let store = Arc::new(set.build()?);
+            Ok(Store {
+                objects: store.clone(),
+                pages: Some(Lists {
+                    store,
+                    is_sorted: $is_sorted,
+                }),
+            })
         }};
     }
     match scheme {
         #[cfg(feature = "aws")]
-        ObjectStoreScheme::AmazonS3 => {
-            let store = built!(object_store::aws::AmazonS3Builder);
-            Ok(Store {
-                objects: store.clone(),
-                pages: Some(store),
-            })
-        }
+        ObjectStoreScheme::AmazonS3 => built!(object_store::aws::AmazonS3Builder, true),
         #[cfg(feature = "gcp")]
         ObjectStoreScheme::GoogleCloudStorage => {
-            let store = built!(object_store::gcp::GoogleCloudStorageBuilder);
-            Ok(Store {
-                objects: store.clone(),
-                pages: Some(store),
-            })
+            built!(object_store::gcp::GoogleCloudStorageBuilder, true)
         }
-        // Its lists do not begin after a key, and have another protocol.
+        // Accounts with folders sort a slash before all other characters, and old versions do not begin after a key.
         #[cfg(feature = "azure")]
         ObjectStoreScheme::MicrosoftAzure => {
-            let store = built!(object_store::azure::MicrosoftAzureBuilder);
-            Ok(Store {
-                objects: store,
-                pages: None,
-            })
+            built!(object_store::azure::MicrosoftAzureBuilder, false)
         }
         _ => Ok(Store {
             objects: Arc::from(object_store::parse_url(url)?.0),
@@ -365,7 +357,7 @@ pub(crate) mod tests {
             ("https://host/a.iqm", "http", cfg!(feature = "http")),
             ("gs://bucket/a.iqm", "gcp", cfg!(feature = "gcp")),
         ] {
-            let place = parse(address, &Settings::default(), false);
+            let place = parse(&address.into(), &Settings::default(), false);
             let message = place
                 .err()
                 .map(|error| error.to_string())
@@ -485,6 +477,28 @@ pub(crate) mod tests {
     /// The port of a server that answers each request with these bytes, and the heads of the requests that it got.
     #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
     fn served(answer: Vec<u8>) -> (u16, Arc<Mutex<String>>) {
+        served_by(move |_| answer.clone())
+    }
+
+    /// The stores of this build, each behind a server that answers its requests, by the address of the store and their numbers.
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+    pub(crate) fn stores(
+        answer: impl Fn(&str, usize) -> Vec<u8> + Clone + Send + 'static,
+        settings: &Settings,
+    ) -> Vec<(&'static str, Store)> {
+        let numbers = 0..kinds(0).len();
+        let store = |number| {
+            let url = kinds(0).remove(number).url;
+            let answer = answer.clone();
+            let (port, _) = served_by(move |request| answer(url, request));
+            (url, built(kinds(port).remove(number), settings))
+        };
+        numbers.map(store).collect()
+    }
+
+    /// Like [`served`], with an answer for each request by its number.
+    #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+    fn served_by(answer: impl Fn(usize) -> Vec<u8> + Send + 'static) -> (u16, Arc<Mutex<String>>) {
         use std::io::{Read as _, Write as _};
 
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -492,7 +506,7 @@ pub(crate) mod tests {
         let requests = Arc::new(Mutex::new(String::new()));
         let log = Arc::clone(&requests);
         std::thread::spawn(move || {
-            for stream in listener.incoming() {
+            for (number, stream) in listener.incoming().enumerate() {
                 let mut stream = stream.unwrap();
                 let mut head = Vec::new();
                 let mut part = [0; 4096];
@@ -507,7 +521,7 @@ pub(crate) mod tests {
                     .unwrap()
                     .push_str(&String::from_utf8_lossy(&head).to_ascii_lowercase());
                 // The client may have read enough.
-                let _ = stream.write_all(&answer);
+                let _ = stream.write_all(&answer(number));
             }
         });
         (port, requests)
@@ -631,9 +645,13 @@ pub(crate) mod tests {
         ] {
             assert_eq!(refused_segment(address), segment, "{address}");
         }
-        let error = parse("s3://bucket/a/../b.iqm", &Settings::default(), false)
-            .err()
-            .unwrap();
+        let error = parse(
+            &"s3://bucket/a/../b.iqm".into(),
+            &Settings::default(),
+            false,
+        )
+        .err()
+        .unwrap();
         if cfg!(feature = "aws") {
             assert!(
                 error

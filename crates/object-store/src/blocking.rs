@@ -1,4 +1,3 @@
-use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -10,6 +9,7 @@ use meshmap_url::RemoteUrl;
 use tokio::runtime::Runtime;
 
 use crate::address::parse;
+use crate::charge::{Call, Fetched};
 use crate::error::Result;
 use crate::fetch::Settings;
 use crate::list::{List, Listed};
@@ -18,7 +18,13 @@ use crate::shared;
 
 /// A file in an object store, for programs without an asynchronous runtime: reads block until the bytes are there.
 ///
-/// The bytes that were fetched last are retained, up to [`Settings::retain`], so that reading them again is not another request.
+/// The bytes that were fetched last are retained, up to [`Settings::retain`] and a quarter of `max_total_bytes`, so that reading them again
+/// is not another request.
+///
+/// All bytes of the file that are in memory are within `max_total_bytes` of [`Settings::options`]: those that are being received, retained
+/// bytes, and returned bytes until the last view of them is dropped. What a read fetches and returns is also charged, for as long, to the
+/// [`Meter`](meshmap::Meter) of the job that the calling thread runs. More is an error of the kind
+/// [`LimitExceeded`](meshmap::ErrorKind::LimitExceeded), before the memory is taken.
 ///
 /// Not for use within a runtime of tokio, whose threads must not block.
 #[derive(Clone, Debug)]
@@ -64,7 +70,7 @@ impl Blocking {
     ) -> Result<BlockingList> {
         let address = address.into();
         let place = parse(&address, settings, true)?;
-        let list = List::of_place(address, place, after)?;
+        let list = List::of_place(address, place, after, settings)?;
         Ok(BlockingList {
             list,
             runtime: shared::runtime()?,
@@ -121,9 +127,34 @@ impl Blocking {
         self.runtime.block_on(self.runtime.spawn(request))?
     }
 
-    fn fetch(&self, ranges: Vec<Range<u64>>) -> Result<()> {
+    fn fetch(&self, ranges: Vec<Range<u64>>, call: &Arc<Call>) -> Result<()> {
         let inner = Arc::clone(&self.remote.inner);
-        self.wait(async move { inner.fetch(&ranges).await })
+        let call = Arc::clone(call);
+        self.wait(async move { inner.fetch(&ranges, &call).await })
+    }
+
+    /// Returns the bytes of a range if all of them are there. They may have to be joined, so they are charged before.
+    fn read_retained(&self, range: &Range<u64>, call: &Call) -> Result<Option<Bytes>> {
+        let inner = &self.remote.inner;
+        let mut held = inner.meter.charge(call);
+        if self.remote.is_whole() {
+            held = held.without_file();
+        }
+        let mesh_error = |error| inner.mesh_error(error);
+        held.grow(range.end - range.start).map_err(mesh_error)?;
+        let step = inner.fragments.step(|source| source.read(range.clone()));
+        let Ok(bytes) = step.map_err(mesh_error)? else {
+            return Ok(None);
+        };
+        Ok(Some(Fetched { bytes, held }.into_bytes()))
+    }
+
+    /// Fetches a range that is too long to be retained. Joining it with retained bytes would take its memory twice.
+    fn fetch_alone(&self, range: Range<u64>, call: &Arc<Call>) -> Result<Bytes> {
+        let inner = Arc::clone(&self.remote.inner);
+        let call = Arc::clone(call);
+        let fetched = self.wait(async move { inner.part(range, &call).await })?;
+        Ok(fetched.into_bytes())
     }
 
     /// The length of the file, which the first response has.
@@ -133,7 +164,7 @@ impl Blocking {
     /// Returns the errors of [`Remote::run`].
     pub fn fetch_length(&self) -> Result<u64> {
         if self.remote.inner.version().is_none() {
-            self.fetch(Vec::from([0..1]))?;
+            self.fetch(Vec::from([0..1]), &Arc::new(Call::of_thread()))?;
         }
         Ok(self.remote.stats().length)
     }
@@ -144,10 +175,20 @@ impl Blocking {
         &self.remote
     }
 
+    /// The most bytes that are retained.
+    fn most_retained(&self) -> u64 {
+        /// The share of the limit that retained bytes may take from others.
+        const SHARE: u64 = 4;
+        let settings = &self.remote.inner.settings;
+        settings
+            .retain
+            .min(settings.options.limits.max_total_bytes / SHARE)
+    }
+
     /// Retains a range that was fetched, and forgets the oldest ones.
     fn retain(&self, range: Range<u64>) {
         let length = |range: &Range<u64>| range.end - range.start;
-        let most = self.remote.inner.settings.retain;
+        let most = self.most_retained();
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if length(&range) > most {
             return self.remote.forget(range);
@@ -187,34 +228,29 @@ impl ReadRange for Blocking {
     }
 
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
-        let is_missing = Cell::new(false);
-        let longest = range.start..range.end.max(range.start.saturating_add(LEAST));
-        let read = |source: &Source| {
-            let within = |end: u64| {
-                Ok::<_, meshmap::Error>(source.len()?.map_or(end, |length| length.min(end)))
-            };
-            let (end, longest) = (within(range.end)?, within(longest.end)?);
-            let start = range.start.min(end);
-            source.read(start..end).or_else(|_| {
-                is_missing.set(true);
-                let bytes = source.read(start..longest)?;
-                Ok(bytes.slice(..usize::try_from(end - start).unwrap_or(bytes.len())))
-            })
-        };
         let inner = &self.remote.inner;
-        let bytes = loop {
-            match inner
-                .fragments
-                .step(read)
-                .map_err(|error| inner.mesh_error(error))?
-            {
-                Ok(bytes) => break bytes,
-                Err(ranges) => self.fetch(ranges)?,
+        // A request asks for more than a few bytes.
+        let longest = range.start..range.end.max(range.start.saturating_add(LEAST));
+        let mut is_fetched = false;
+        loop {
+            // In the next round, the bytes that this one fetches are charged as retained or returned bytes.
+            let call = Arc::new(Call::of_thread());
+            let wanted = inner.within(&range);
+            if let Some(bytes) = self.read_retained(&wanted, &call)? {
+                if is_fetched {
+                    self.retain(longest);
+                }
+                return Ok(bytes);
             }
-        };
-        if is_missing.get() {
-            self.retain(longest.clone());
+            if inner.version().is_some() && wanted.end - wanted.start > self.most_retained() {
+                return Ok(self.fetch_alone(wanted, &call)?);
+            }
+            let requested = inner.within(&longest);
+            let step = inner.fragments.step(|source| source.read(requested));
+            if let Err(ranges) = step.map_err(|error| inner.mesh_error(error))? {
+                self.fetch(ranges, &call)?;
+            }
+            is_fetched = true;
         }
-        Ok(bytes)
     }
 }

@@ -65,6 +65,13 @@ pub enum Error {
         /// The time for all of it.
         deadline: std::time::Duration,
     },
+    /// A range for which the machine has no memory, although the limits allow it.
+    OutOfMemory {
+        /// The address of the file.
+        address: RemoteUrl,
+        /// The range that was asked for.
+        range: Range<u64>,
+    },
     /// An address that names no store.
     Address {
         /// The address.
@@ -90,6 +97,7 @@ impl Error {
             | Self::TooLong { address, .. }
             | Self::Timeout { address, .. }
             | Self::Deadline { address, .. }
+            | Self::OutOfMemory { address, .. }
             | Self::Address { address, .. } => Some(address),
             Self::Task(_) | Self::Runtime(_) => None,
         }
@@ -115,6 +123,9 @@ impl Error {
             } => {
                 let bytes = bytes(range);
                 format!("{bytes}: not all came within {deadline:?}, the deadline")
+            }
+            Self::OutOfMemory { range, .. } => {
+                format!("{}: out of memory", bytes(range))
             }
             Self::Address { what, .. } => what.clone(),
             Self::Task(error) => format!("decoding ended early: {error}"),
@@ -159,10 +170,16 @@ fn reason(error: &object_store::Error) -> String {
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// For readers that report errors of the system: a missing file is [`NotFound`](std::io::ErrorKind::NotFound).
+/// For readers that report errors of the system: a missing file is [`NotFound`](std::io::ErrorKind::NotFound). A limit that is
+/// exceeded is the error of the library, by which a reader of the library reports it.
 impl From<Error> for std::io::Error {
     fn from(error: Error) -> Self {
         use std::io::ErrorKind;
+        if let Error::Mesh { error, .. } = &error
+            && error.kind() == meshmap::ErrorKind::LimitExceeded
+        {
+            return Self::other(error.clone());
+        }
         let kind = match &error {
             error if error.is_not_found() => ErrorKind::NotFound,
             Error::Store { error, .. } => match **error {
@@ -171,6 +188,7 @@ impl From<Error> for std::io::Error {
                 _ => ErrorKind::Other,
             },
             Error::Timeout { .. } | Error::Deadline { .. } => ErrorKind::TimedOut,
+            Error::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Error::Address { .. } => ErrorKind::InvalidInput,
             _ => ErrorKind::Other,
         };

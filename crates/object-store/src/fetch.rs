@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use meshmap::{Fragments, Options};
 use meshmap_url::RemoteUrl;
@@ -18,6 +18,7 @@ use object_store::{
 use url::Url;
 
 use crate::cache::RangeCache;
+use crate::charge::{Call, Fetched, FileMeter};
 use crate::error::{Error, Result};
 
 /// Settings for fetching parts of files.
@@ -40,7 +41,8 @@ pub struct Settings {
     /// The longest wait for the head of a response, and then for each further 64 KiB of it or for its end. Default: 30 s. Requests
     /// that the store sends again meanwhile are included.
     pub timeout: Duration,
-    /// The longest time for a range and its repetitions, however steadily its bytes come. Default: 30 minutes.
+    /// The longest time for a range and its repetitions, however steadily its bytes come, and for all requests of a list together.
+    /// Default: 30 minutes.
     pub deadline: Duration,
     /// `true` if redirections to other hosts are followed, whatever the store is. Keys, tokens and [`headers`](Self::headers) are not sent to
     /// them. Default: `false`, because a file that names hosts of a private network would be read from there.
@@ -50,8 +52,12 @@ pub struct Settings {
     /// Headers of all requests to addresses of plain HTTP, such as `("Authorization", "Bearer ..")`. Used by
     /// [`Remote::at_with`](crate::Remote::at_with) and [`Blocking::at_with`](crate::Blocking::at_with). Default: none.
     pub headers: Vec<(String, String)>,
-    /// Options for reading files. A file on a server without ranges is fetched whole unless it is longer than
-    /// [`max_total_bytes`](meshmap::Limits::max_total_bytes).
+    /// Options for reading files.
+    ///
+    /// [`max_total_bytes`](meshmap::Limits::max_total_bytes) is also the most that is held of the bytes of a file at a time: what is being
+    /// received, what is retained, and what [`Blocking`](crate::Blocking) has returned and is still used. A range, or a whole file
+    /// on a server without ranges, that is longer is refused before any of its memory is taken. `free_ratio` allows no more, because a
+    /// server may declare any length. A list that a store does not sort is held whole, and is within the same limit.
     pub options: Options,
 }
 
@@ -197,6 +203,21 @@ enum Read {
     End,
     /// It has more bytes than the range.
     TooLong,
+    /// The machine has no memory for it.
+    NoMemory,
+}
+
+/// Makes room for the bytes of a body that have come, which doubles up to `length`. Returns `false` if there is no memory.
+fn reserve(body: &mut Vec<u8>, needed: u64, length: u64) -> bool {
+    /// The room that is made before any byte has come.
+    const FIRST: u64 = 1 << 20;
+    let capacity = body.capacity() as u64;
+    if needed <= capacity {
+        return true;
+    }
+    let wanted = capacity.saturating_mul(2).max(FIRST).clamp(needed, length);
+    let more = usize::try_from(wanted).map(|wanted| wanted - body.len());
+    more.is_ok_and(|more| body.try_reserve_exact(more).is_ok())
 }
 
 /// A file in a store, and what was fetched of it.
@@ -207,6 +228,8 @@ pub(crate) struct Stored {
     pub(crate) settings: Settings,
     pub(crate) cache: Option<RangeCache>,
     pub(crate) fragments: Fragments,
+    /// The memory of the fragments, and of all other bytes of the file.
+    pub(crate) meter: FileMeter,
     /// The version of the file in the first response.
     pub(crate) version: Mutex<Option<Version>>,
     /// `true` if the server sends no ranges, and the whole file has been fetched.
@@ -217,7 +240,7 @@ pub(crate) struct Stored {
 
 impl Stored {
     /// Fetches these ranges. Afterwards there are more bytes than before.
-    pub(crate) async fn fetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+    pub(crate) async fn fetch(&self, ranges: &[Range<u64>], call: &Call) -> Result<()> {
         let requests = self
             .fragments
             .requests(ranges, self.settings.gap, self.settings.first);
@@ -226,18 +249,18 @@ impl Stored {
             let Some(first) = requests.into_iter().next() else {
                 return Ok(());
             };
-            return self.fetch_first(first).await;
+            return self.fetch_first(first, call).await;
         }
-        let length = self.version().map_or(u64::MAX, |version| version.length);
-        let within = requests
-            .iter()
-            .map(|range| range.start..range.end.min(length));
+        let within = requests.iter().map(|range| self.within(range));
         let wanted: Vec<_> = within.filter(|range| range.start < range.end).collect();
         let parts = stream::iter(wanted)
-            .map(|range| async move { Ok::<_, Error>((range.start, self.part(range).await?)) })
+            .map(|range| async move {
+                let start = range.start;
+                Ok::<_, Error>((start, self.part(range, call).await?))
+            })
             .buffer_unordered(self.settings.parallel.max(1));
         parts
-            .try_for_each(|(start, bytes)| async move { self.supply(start, bytes) })
+            .try_for_each(|(start, fetched)| async move { self.supply(start, fetched, call) })
             .await
     }
 
@@ -248,23 +271,43 @@ impl Stored {
             .clone()
     }
 
-    fn supply(&self, start: u64, bytes: Bytes) -> Result<()> {
-        self.fragments
-            .supply(start, bytes)
-            .map_err(|error| self.mesh_error(error))
+    /// Retains fetched bytes.
+    fn supply(&self, start: u64, fetched: Fetched, call: &Call) -> Result<()> {
+        let Fetched { bytes, held } = fetched;
+        let mut retained = self.meter.retained();
+        held.retain(&mut retained, call)
+            .map_err(|error| self.mesh_error(error))?;
+        let supplied = self.fragments.supply(start, bytes);
+        // Some of the bytes may have been there already.
+        retained.shrink_to(self.fragments.held());
+        supplied.map_err(|error| self.mesh_error(error))
+    }
+
+    /// Drops the bytes of a range.
+    pub(crate) fn forget(&self, range: Range<u64>) {
+        let mut retained = self.meter.retained();
+        self.fragments.remove(range);
+        retained.shrink_to(self.fragments.held());
+    }
+
+    /// The part of a range that is in the file, as far as its length is known.
+    pub(crate) fn within(&self, range: &Range<u64>) -> Range<u64> {
+        let length = self.version().map_or(u64::MAX, |version| version.length);
+        let end = range.end.min(length);
+        range.start.min(end)..end
     }
 
     /// The first request. A file that is shorter than the range ends its response early; one of no bytes has no ranges.
-    async fn fetch_first(&self, range: Range<u64>) -> Result<()> {
-        let (start, bytes, version) = match self.get(range.clone(), None).await {
+    async fn fetch_first(&self, range: Range<u64>, call: &Call) -> Result<()> {
+        let (start, fetched, version) = match self.get(range.clone(), None, call).await {
             Ok(response) => response,
             Err(Error::Store { error, .. }) if has_no_ranges(&error) => {
-                self.before_deadline(&range, self.whole()).await?
+                self.before_deadline(&range, self.whole(call)).await?
             }
             Err(Error::Store { error, address }) => {
                 match self.in_time(&range, self.head()).await? {
                     Ok(meta) if meta.size <= range.start => {
-                        (range.start, Bytes::new(), Version::of(&meta))
+                        (range.start, self.nothing(call), Version::of(&meta))
                     }
                     _ => return Err(Error::Store { error, address }),
                 }
@@ -287,11 +330,18 @@ impl Stored {
         self.fragments
             .set_len(length)
             .map_err(|error| self.mesh_error(error))?;
-        self.supply(start, bytes)
+        self.supply(start, fetched, call)
+    }
+
+    fn nothing(&self, call: &Call) -> Fetched {
+        Fetched {
+            bytes: Bytes::new(),
+            held: self.meter.charge(call),
+        }
     }
 
     /// The whole file, of a server without ranges.
-    async fn whole(&self) -> Result<(u64, Bytes, Version)> {
+    async fn whole(&self, call: &Call) -> Result<(u64, Fetched, Version)> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let most = self.settings.options.limits.max_total_bytes;
         let response = self.store.get_opts(&self.path, of_object(None));
@@ -309,15 +359,16 @@ impl Stored {
             });
         }
         self.refuse_encoding(&response, &range)?;
-        let bytes = self
-            .body(response, &range, version.length)
+        let fetched = self
+            .body(response, &range, version.length, call)
             .await?
             .map_err(|error| self.store_error(error))?;
-        if bytes.len() as u64 != version.length {
-            return Err(self.refused(&range, format!("the response has {} bytes", bytes.len())));
+        let found = fetched.bytes.len();
+        if found as u64 != version.length {
+            return Err(self.refused(&range, format!("the response has {found} bytes")));
         }
         self.is_whole.store(true, Ordering::Relaxed);
-        Ok((0, bytes, version))
+        Ok((0, fetched, version))
     }
 
     /// The version of the file, without a part of it unless the server refuses requests that ask for none, as it does for addresses that are
@@ -329,7 +380,7 @@ impl Stored {
         match self.in_time(&(0..0), self.head()).await? {
             Ok(meta) => Ok(Version::of(&meta)),
             Err(error @ object_store::Error::NotFound { .. }) => Err(self.store_error(error)),
-            Err(_) => Ok(self.get(0..1, None).await?.2),
+            Err(_) => Ok(self.get(0..1, None, &Call::default()).await?.2),
         }
     }
 
@@ -347,20 +398,25 @@ impl Stored {
     }
 
     /// Returns a range of the known version, from the cache if it has it.
-    async fn part(&self, range: Range<u64>) -> Result<Bytes> {
+    pub(crate) async fn part(&self, range: Range<u64>, call: &Call) -> Result<Fetched> {
         let version = self.version();
         let tag = version.as_ref().and_then(|version| version.tag.clone());
         let cache = self.cache.as_ref().zip(tag);
         if let Some((cache, tag)) = &cache
             && let Some(bytes) = cache.get(self.address.with_secrets(), tag, &range)
         {
-            return Ok(bytes);
+            let mut held = self.meter.charge(call);
+            held.grow(bytes.len() as u64)
+                .map_err(|error| self.mesh_error(error))?;
+            return Ok(Fetched { bytes, held });
         }
-        let (_, bytes, _) = self.get(range.clone(), version.as_ref()).await?;
+        let (_, fetched, _) = self.get(range.clone(), version.as_ref(), call).await?;
         if let Some((cache, tag)) = &cache {
-            cache.put(self.address.with_secrets(), tag, range.start, &bytes);
+            // Without the charge: the cache has another limit.
+            let address = self.address.with_secrets();
+            cache.put(address, tag, range.start, &fetched.bytes);
         }
-        Ok(bytes)
+        Ok(fetched)
     }
 
     /// A range, before the deadline.
@@ -368,9 +424,10 @@ impl Stored {
         &self,
         range: Range<u64>,
         pinned: Option<&Version>,
-    ) -> Result<(u64, Bytes, Version)> {
-        self.before_deadline(&range, self.get_at_last(range.clone(), pinned))
-            .await
+        call: &Call,
+    ) -> Result<(u64, Fetched, Version)> {
+        let response = self.get_at_last(range.clone(), pinned, call);
+        self.before_deadline(&range, response).await
     }
 
     async fn before_deadline<T>(
@@ -395,23 +452,22 @@ impl Stored {
         &self,
         range: Range<u64>,
         pinned: Option<&Version>,
-    ) -> Result<(u64, Bytes, Version)> {
+        call: &Call,
+    ) -> Result<(u64, Fetched, Version)> {
         let mut wait = self.settings.backoff;
         let mut retries = self.settings.retries;
         loop {
             let (response, version) = self
                 .in_time(&range, self.response(range.clone(), pinned))
                 .await??;
-            let expected = range.start..range.end.min(version.length);
-            let error = match self
-                .body(response, &range, expected.end - expected.start)
-                .await?
-            {
-                Ok(bytes) if bytes.len() as u64 == expected.end - expected.start => {
-                    return Ok((expected.start, bytes, version));
+            let length = range.end.min(version.length).saturating_sub(range.start);
+            let error = match self.body(response, &range, length, call).await? {
+                Ok(fetched) if fetched.bytes.len() as u64 == length => {
+                    return Ok((range.start, fetched, version));
                 }
-                Ok(bytes) => {
-                    self.refused(&range, format!("the response has {} bytes", bytes.len()))
+                Ok(fetched) => {
+                    let found = fetched.bytes.len();
+                    self.refused(&range, format!("the response has {found} bytes"))
                 }
                 // For a file with a tag, the store has already requested the rest.
                 Err(error) if version.tag.is_some() => return Err(self.store_error(error)),
@@ -437,8 +493,36 @@ impl Stored {
         tokio::time::timeout(timeout, response).await.map_err(late)
     }
 
-    /// The body of a response, of which no more than `length` bytes are held.
+    /// The body of a response, of which no more than `length` bytes are held. They are charged at once, so that a length that is not allowed
+    /// is refused; their memory grows with the bytes that come.
     async fn body(
+        &self,
+        response: GetResult,
+        range: &Range<u64>,
+        length: u64,
+        call: &Call,
+    ) -> Result<Result<Fetched, object_store::Error>> {
+        let mut held = self.meter.charge(call);
+        held.grow(length).map_err(|error| self.mesh_error(error))?;
+        let bytes = match &response.payload {
+            GetResultPayload::Stream(_) => self.received(response, range, length).await?,
+            // A file on the disk, of which one read gives the range.
+            _ => {
+                let bytes = response.bytes().await;
+                self.count(bytes.as_ref().map_or(0, Bytes::len));
+                bytes
+            }
+        };
+        let bytes = match bytes {
+            Ok(bytes) => bytes,
+            Err(error) => return Ok(Err(error)),
+        };
+        held.shrink_to(bytes.len() as u64);
+        Ok(Ok(Fetched { bytes, held }))
+    }
+
+    /// The bytes of a body as they come, which may be `length` at most.
+    async fn received(
         &self,
         response: GetResult,
         range: &Range<u64>,
@@ -446,16 +530,8 @@ impl Stored {
     ) -> Result<Result<Bytes, object_store::Error>> {
         /// The bytes that have to come in time.
         const PIECE: usize = 64 << 10;
-        /// The room that is made before any byte has come.
-        const FIRST: u64 = 1 << 20;
-        if !matches!(response.payload, GetResultPayload::Stream(_)) {
-            // A file on the disk, of which one read gives the range.
-            let bytes = response.bytes().await;
-            self.count(bytes.as_ref().map_or(0, Bytes::len));
-            return Ok(bytes);
-        }
         let mut stream = response.into_stream();
-        let mut body = BytesMut::with_capacity(usize::try_from(length.min(FIRST)).unwrap_or(0));
+        let mut body = Vec::new();
         loop {
             let enough = body.len().saturating_add(PIECE);
             let piece = async {
@@ -464,8 +540,12 @@ impl Stored {
                         return Ok(Read::End);
                     };
                     self.count(bytes.len());
-                    if (body.len() as u64).saturating_add(bytes.len() as u64) > length {
+                    let needed = (body.len() as u64).saturating_add(bytes.len() as u64);
+                    if needed > length {
                         return Ok(Read::TooLong);
+                    }
+                    if !reserve(&mut body, needed, length) {
+                        return Ok(Read::NoMemory);
                     }
                     body.extend_from_slice(&bytes);
                 }
@@ -473,11 +553,17 @@ impl Stored {
             };
             match self.in_time(range, piece).await? {
                 Ok(Read::Piece) => {}
-                Ok(Read::End) => return Ok(Ok(body.freeze())),
+                Ok(Read::End) => return Ok(Ok(body.into())),
                 Ok(Read::TooLong) => {
                     return Err(
                         self.refused(range, format!("the response has more than {length} bytes"))
                     );
+                }
+                Ok(Read::NoMemory) => {
+                    return Err(Error::OutOfMemory {
+                        address: self.address.clone(),
+                        range: range.clone(),
+                    });
                 }
                 Err(error) => return Ok(Err(error)),
             }

@@ -22,7 +22,7 @@
 
 // Layers, from bottom to top; `.ci/layers` checks them:
 //
-//     error cache: errors, and bytes that several files share
+//     error cache charge: errors, bytes that several files share, and the memory that fetched bytes are charged for
 //     shared: the runtime and the clients that all files of a process share
 //     page: keys of a list that cannot be requested
 //     address client fetch: stores and paths of addresses, the HTTP client below all stores, and requests for ranges
@@ -41,6 +41,7 @@
 mod address;
 mod blocking;
 mod cache;
+mod charge;
 #[cfg(feature = "client")]
 mod client;
 mod error;

@@ -1,4 +1,4 @@
-//! A page of a list of S3's protocol, and the keys of it that cannot be requested.
+//! A page of a list of S3, Google Cloud or Azure, and the keys of it that cannot be requested.
 //!
 //! A store may have keys such as `a/../b`, which anybody who can write to it may choose. `object_store` has no paths for them, and refuses the
 //! whole page with all other keys. So these objects are taken out of the page before the store reads it, and are listed separately.
@@ -56,16 +56,22 @@ pub(crate) fn without_refused(page: bytes::Bytes, refused: &RefusedKeys) -> byte
         let event_start = reader.buffer_position();
         match reader.read_event() {
             Ok(Event::Start(start)) => match start.local_name().as_ref() {
-                b"Contents" => {
+                // Azure calls an object a blob, and its key a name.
+                b"Contents" | b"Blob" => {
                     object_start = event_start;
                     key.clear();
                     size.clear();
                 }
-                b"Key" => key = text_of(&mut reader, &start),
-                b"Size" => size = text_of(&mut reader, &start),
+                b"Key" | b"Name" if key.is_empty() => key = text_of(&mut reader, &start),
+                b"Size" | b"Content-Length" if size.is_empty() => {
+                    size = text_of(&mut reader, &start);
+                }
                 _ => {}
             },
-            Ok(Event::End(end)) if end.local_name().as_ref() == b"Contents" && !is_usable(&key) => {
+            Ok(Event::End(end))
+                if matches!(end.local_name().as_ref(), b"Contents" | b"Blob")
+                    && !is_usable(&key) =>
+            {
                 let [start, end] = [object_start, reader.buffer_position()];
                 usable.extend_from_slice(slice(&page, copied, start));
                 copied = end;

@@ -50,7 +50,8 @@ const MOST_AHEAD: usize = 32;
 impl Remote {
     /// Plays snapshots of a CGeo file that [`open`](Self::open) has opened here: while one is decoded, the next ones are fetched,
     /// as many as their stored bytes fit into `most_bytes`, but at least one. Their bytes are dropped afterwards, except for the
-    /// first snapshot of the file, which the others are differences from.
+    /// first snapshot of the file, which the others are differences from. They are fetched by tasks outside of any job, so only the
+    /// limit of the file counts.
     ///
     /// A snapshot that cannot be read is passed as its error, and the next ones follow. Dropping the stream ends all
     /// requests. It runs in a runtime of tokio.

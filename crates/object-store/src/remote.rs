@@ -9,6 +9,7 @@ use object_store::path::Path;
 
 use crate::address::{self, Place};
 use crate::cache::RangeCache;
+use crate::charge::{Call, FileMeter};
 use crate::error::Result;
 use crate::fetch::{Settings, Stored};
 
@@ -82,6 +83,7 @@ impl Remote {
         settings: Settings,
         cache: Option<RangeCache>,
     ) -> Self {
+        let meter = FileMeter::new(&settings.options.limits);
         let inner = Stored {
             store,
             path,
@@ -89,6 +91,7 @@ impl Remote {
             settings,
             cache,
             fragments: Fragments::new(None),
+            meter,
             version: Mutex::new(None),
             is_whole: AtomicBool::new(false),
             requests: AtomicU64::new(0),
@@ -150,11 +153,17 @@ impl Remote {
     /// It runs on the calling task: a long one belongs into [`run_blocking`](Self::run_blocking). Dropping the future
     /// ends its requests.
     ///
+    /// Fetched bytes stay in memory until [`forget`](Self::forget), within `max_total_bytes` of
+    /// [`Settings::options`]. Until this call ends they are also charged to the [`Meter`](meshmap::Meter) of the job that
+    /// polls it first.
+    ///
     /// # Errors
     ///
     /// Returns [`Error::Mesh`](crate::Error::Mesh) for errors of the job, and [`Error::Store`](crate::Error::Store),
-    /// [`Error::Changed`](crate::Error::Changed) and [`Error::Response`](crate::Error::Response) for errors of requests.
+    /// [`Error::Changed`](crate::Error::Changed) and [`Error::Response`](crate::Error::Response) for errors of requests. Bytes that
+    /// exceed a limit are an [`Error::Mesh`](crate::Error::Mesh) of the kind [`LimitExceeded`](meshmap::ErrorKind::LimitExceeded).
     pub async fn run<T>(&self, job: impl Fn(&Source) -> meshmap::Result<T>) -> Result<T> {
+        let call = Call::of_thread();
         loop {
             match self
                 .inner
@@ -163,7 +172,7 @@ impl Remote {
                 .map_err(|error| self.inner.mesh_error(error))?
             {
                 Ok(done) => return Ok(done),
-                Err(ranges) => self.inner.fetch(&ranges).await?,
+                Err(ranges) => self.inner.fetch(&ranges, &call).await?,
             }
         }
     }
@@ -179,13 +188,16 @@ impl Remote {
         F: Fn(&Source) -> meshmap::Result<T> + Send + Sync + 'static,
     {
         let job = Arc::new(job);
+        let call = Arc::new(Call::of_thread());
         loop {
-            let (own, fragments) = (Arc::clone(&job), self.inner.fragments.clone());
-            let step =
-                tokio::task::spawn_blocking(move || fragments.step(|source| own(source))).await?;
+            let own_job = Arc::clone(&job);
+            let own_call = Arc::clone(&call);
+            let fragments = self.inner.fragments.clone();
+            let step = move || own_call.run(|| fragments.step(|source| own_job(source)));
+            let step = tokio::task::spawn_blocking(step).await?;
             match step.map_err(|error| self.inner.mesh_error(error))? {
                 Ok(done) => return Ok(done),
-                Err(ranges) => self.inner.fetch(&ranges).await?,
+                Err(ranges) => self.inner.fetch(&ranges, &call).await?,
             }
         }
     }
@@ -209,7 +221,7 @@ impl Remote {
     /// Drops the bytes of a range: they are fetched again when they are needed. Bytes of a server without ranges stay.
     pub fn forget(&self, range: std::ops::Range<u64>) {
         if !self.is_whole() {
-            self.inner.fragments.remove(range);
+            self.inner.forget(range);
         }
     }
 

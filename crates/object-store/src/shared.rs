@@ -19,7 +19,15 @@ use crate::error::{Error, Result};
 #[derive(Clone)]
 pub(crate) struct Store {
     pub(crate) objects: Arc<dyn ObjectStore>,
-    pub(crate) pages: Option<Arc<dyn PaginatedListStore>>,
+    pub(crate) pages: Option<Lists>,
+}
+
+/// The lists of a store by pages.
+#[derive(Clone)]
+pub(crate) struct Lists {
+    pub(crate) store: Arc<dyn PaginatedListStore>,
+    /// `true` if they are in the order of the keys, and begin after a key.
+    pub(crate) is_sorted: bool,
 }
 
 #[derive(Default)]

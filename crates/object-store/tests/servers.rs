@@ -6,12 +6,13 @@
 mod server;
 
 use std::fs;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use meshmap::cgeo::Parts;
-use meshmap::{Format, MeshFile, Options, Scratch, Semantic, Source};
+use meshmap::{ErrorKind, Format, MeshFile, Meter, Options, Scratch, Semantic, Source};
 use meshmap_object_store::{Blocking, Error, RangeCache, Remote, Settings};
 use meshmap_testing::data;
 use server::{Act, serve};
@@ -144,6 +145,111 @@ fn bytes_that_are_read_again_are_fetched_again_only_beyond_what_is_retained() {
         "{}",
         source.remote().held()
     );
+}
+
+/// The settings with a limit of the bytes that are held of a file, in the words of a program.
+fn limited(most: u64) -> Settings {
+    let mut settings = Settings::default();
+    (settings.first, settings.gap) = (0, 0);
+    let limits = settings.options.limits.with_max_total_bytes(most);
+    settings.options.limits = limits.with_remedies(["", "--max-memory", ""]);
+    settings
+}
+
+#[test]
+fn fetched_bytes_are_within_the_limit_of_their_file() {
+    const KIB: u64 = 1 << 10;
+    let server = serve(vec![7; 1 << 20], |_, _| Act::Right);
+    let blocking = Blocking::at_with(&server.address, limited(512 * KIB)).unwrap();
+    let source = blocking.source();
+    assert_eq!(source.len().unwrap(), Some(1 << 20));
+    // A long range is refused before it is requested, whatever `free_ratio` allows.
+    let before = server.requests.load(Ordering::SeqCst);
+    let error = source.read(0..600 * KIB).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    let text = error.to_string();
+    assert!(
+        text.starts_with("fetched data (0x0..0x96000) needs")
+            && text.ends_with("raise it with --max-memory"),
+        "{text}"
+    );
+    assert_eq!(server.requests.load(Ordering::SeqCst), before);
+    // Views are charged until they are dropped.
+    let view = source.read(0..300 * KIB).unwrap().slice(..10);
+    assert!(source.read(300 * KIB..600 * KIB).is_err());
+    drop(view);
+    assert!(source.read(300 * KIB..600 * KIB).is_ok());
+    // Retained bytes leave three quarters for others.
+    for start in (0..1 << 20).step_by(64 << 10) {
+        assert!(source.read(start..start + 64 * KIB).is_ok());
+    }
+    assert!(source.read(0..300 * KIB).is_ok());
+
+    // A whole file is retained once, and views of it cost nothing more.
+    let server = serve(vec![7; 500 << 10], |_, _| Act::Whole);
+    let blocking = Blocking::at_with(&server.address, limited(512 * KIB)).unwrap();
+    let source = blocking.source();
+    let views = [(); 3].map(|()| source.read(0..500 * KIB).unwrap());
+    assert!(blocking.remote().is_whole() && views[0] == views[2]);
+}
+
+#[test]
+fn fetched_bytes_are_charged_to_the_job_of_the_thread() {
+    const KIB: u64 = 1 << 10;
+    let server = serve(vec![7; 1 << 20], |_, _| Act::Right);
+    let source = Blocking::at_with(&server.address, limited(1 << 30))
+        .unwrap()
+        .source();
+    let limits = meshmap::Limits::default()
+        .with_max_total_bytes(256 * KIB)
+        .with_free_ratio(0);
+    let job = Arc::new(Meter::new(&limits, 0));
+    let error = job.run(|| source.read(0..300 * KIB)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitExceeded);
+    assert_eq!(job.held(), 0);
+    let view = job.run(|| source.read(0..100 * KIB)).unwrap();
+    assert_eq!(job.held(), 100 * KIB);
+    drop(view);
+    assert_eq!(job.held(), 0);
+    // Another job, or none, has other limits.
+    assert!(source.read(0..300 * KIB).is_ok());
+}
+
+#[tokio::test]
+async fn what_a_run_fetches_is_charged_to_its_file_and_to_its_job() {
+    const KIB: u64 = 1 << 10;
+    let server = serve(vec![7; 1 << 20], |_, _| Act::Right);
+    let remote = Remote::at_with(&server.address, limited(512 * KIB)).unwrap();
+    let read = async |start: u64, end: u64| {
+        let read = remote.run(|source| source.read(start..end)).await;
+        read.map(|bytes| bytes.len())
+    };
+    read(0, 400 * KIB).await.unwrap();
+    let error = read(400 * KIB, 600 * KIB).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Mesh { error, .. } if error.kind() == ErrorKind::LimitExceeded),
+        "{error}"
+    );
+    remote.forget(0..400 * KIB);
+    read(400 * KIB, 600 * KIB).await.unwrap();
+    assert_eq!(remote.held(), 200 * KIB);
+
+    let remote = Remote::at_with(&server.address, limited(1 << 30)).unwrap();
+    let limits = meshmap::Limits::default().with_max_total_bytes(256 * KIB);
+    let job = Arc::new(Meter::new(&limits, 0));
+    // As a program does that has a job for each file.
+    let within = |start: u64, end: u64| {
+        let mut run = Box::pin(remote.run(move |source| source.read(start..end)));
+        let job = Arc::clone(&job);
+        std::future::poll_fn(move |context| job.run(|| run.as_mut().poll(context)))
+    };
+    assert!(within(0, 300 * KIB).await.is_err());
+    within(0, 200 * KIB).await.unwrap();
+    // The call has ended.
+    assert_eq!(job.held(), 0);
+    within(500 * KIB, 700 * KIB).await.unwrap();
+    let held = remote.run_blocking(|_| Ok(Meter::current().map(|meter| meter.held())));
+    assert_eq!(held.await.unwrap(), None);
 }
 
 #[test]

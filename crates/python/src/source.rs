@@ -71,7 +71,7 @@ pub(crate) fn open(
             if mmap {
                 return Err(PyValueError::new_err(FOR_PATHS));
             }
-            let source_of_url = at_url(py, &url)?;
+            let source_of_url = at_url(py, &url, how)?;
             return opened(source_of_url, None, Some(path), source);
         }
         if path.to_str().is_some_and(has_scheme) && !path.exists() {
@@ -150,12 +150,13 @@ pub(crate) fn is_named(source: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 #[cfg(feature = "stores")]
-fn at_url(py: Python<'_>, url: &RemoteUrl) -> PyResult<Source> {
-    detached(py, false, || crate::store::at(url))?.map_err(PyErr::from)
+fn at_url(py: Python<'_>, url: &RemoteUrl, how: How) -> PyResult<Source> {
+    let source = detached(py, false, || crate::store::at(url, how.options))?;
+    source.map_err(|error| crate::store::raised(py, error))
 }
 
 #[cfg(not(feature = "stores"))]
-fn at_url(py: Python<'_>, url: &RemoteUrl) -> PyResult<Source> {
+fn at_url(py: Python<'_>, url: &RemoteUrl, _: How) -> PyResult<Source> {
     Err(without_stores(py, url))
 }
 
@@ -188,11 +189,11 @@ pub(crate) fn list_url(
     after: &str,
 ) -> PyResult<Py<PyAny>> {
     #[cfg(feature = "stores")]
-    return Ok(Py::new(
-        py,
-        detached(py, false, || crate::store::list(&url.0, after))??,
-    )?
-    .into_any());
+    {
+        let list = detached(py, false, || crate::store::list(&url.0, after))?;
+        let list = list.map_err(|error| crate::store::raised(py, error))?;
+        Ok(Py::new(py, list)?.into_any())
+    }
     #[cfg(not(feature = "stores"))]
     {
         let _ = after;

@@ -7,17 +7,20 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use meshmap::{ReadRange, Source};
+use meshmap::{Limits, Options, ReadRange, Source};
 use meshmap_catalog::Network;
-use meshmap_object_store::{Blocking, BlockingList, RemoteUrl};
+use meshmap_object_store::{Blocking, BlockingList, Error, RemoteUrl};
 use pyo3::prelude::*;
 
+use crate::error::{raise, refuse};
 use crate::pool::detached;
 
-/// The file at a URL such as `https://..` or `s3://..`.
-pub(crate) fn at(url: &RemoteUrl) -> io::Result<Source> {
+/// The file at a URL such as `https://..` or `s3://..`. What is fetched of it is within the limits of these options.
+pub(crate) fn at(url: &RemoteUrl, options: Options) -> io::Result<Source> {
+    let mut settings = network()?.settings();
+    settings.options = options;
     let stored = Stored {
-        file: Blocking::at_with(url, network()?.settings())?,
+        file: Blocking::at_with(url, settings)?,
         process: process::id(),
     };
     // A file that is not there is said at once, and not as an error of its headers.
@@ -32,10 +35,27 @@ pub(crate) fn head(url: &RemoteUrl) -> io::Result<(u64, Option<String>)> {
 
 /// The files below a URL whose keys are greater than `after`.
 pub(crate) fn list(url: &RemoteUrl, after: &str) -> io::Result<List> {
-    let list = Blocking::list(url, after, &network()?.settings())?;
+    let mut settings = network()?.settings();
+    // No option of this package raises the limit of a list.
+    settings.options.limits = Limits::default().with_remedies([""; 3]);
+    let list = Blocking::list(url, after, &settings)?;
     Ok(List {
         list: Mutex::new(list),
     })
+}
+
+/// The exception for an error of a store: `meshmap.Error` for a limit, and `OSError` for anything else.
+pub(crate) fn raised(py: Python<'_>, error: io::Error) -> PyErr {
+    if let Some(inner) = error.get_ref() {
+        if let Some(limit) = inner.downcast_ref::<meshmap::Error>() {
+            return raise(py, limit);
+        }
+        if let Some(too_long @ Error::TooLong { .. }) = inner.downcast_ref() {
+            let message = format!("{too_long}; raise it with open(.., max_total_bytes=)");
+            return refuse(py, "limit_exceeded", message);
+        }
+    }
+    error.into()
 }
 
 /// The URL, the key, the size and the version of a file.
@@ -60,7 +80,7 @@ impl List {
                 .unwrap_or_else(PoisonError::into_inner)
                 .next_page()
         };
-        let page = detached(py, false, next)?.map_err(io::Error::from)?;
+        let page = detached(py, false, next)?.map_err(|error| raised(py, error.into()))?;
         let page: Vec<Listed> = page
             .into_iter()
             .map(|file| {

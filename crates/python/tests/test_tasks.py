@@ -92,8 +92,30 @@ def test_several_sources_and_patterns_are_divided_as_one(store: Store, iqm: Path
 
 def test_a_store_without_order_is_refused(store: Store) -> None:
     store.keys.insert(500, "scans/999.iqm")
-    with pytest.raises(ValueError, match="lists scans/000/00500.iqm after scans/999.iqm"):
+    with pytest.raises(ValueError, match="lists scans/010/10500.iqm after scans/999.iqm"):
         jobs.tasks(PREFIX)
+
+
+def test_files_that_are_repeated_or_unsorted_are_held_by_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Behind the files that are held by their names anyway. Ranges of keys list all others once.
+    keys = [*KEYS[:20_000], KEYS[7], KEYS[19_999], "scans/000/new.iqm", *KEYS[20_000:]]
+
+    def list_url(url: RemoteUrl, after: str = "") -> Iterator[list[tuple[RemoteUrl, str, int, str | None]]]:
+        listed = [key for key in keys if key > after]
+        for start in range(0, len(listed), 1000):
+            yield [(RemoteUrl(f"s3://bucket/{key}"), key, 10, None) for key in listed[start : start + 1000]]
+
+    monkeypatch.setattr(_meshmap, "list_url", list_url)
+    expected = sorted(f"s3://bucket/{key}" for key in keys)
+    assert sorted(str(path) for path in meshmap.find(PREFIX)) == expected
+    assert sorted(paths(jobs.tasks(PREFIX))) == expected
+
+
+def test_the_names_of_files_are_within_a_limit(store: Store) -> None:
+    assert len(meshmap.find(PREFIX, max_total_bytes=10 << 20)) == len(KEYS)
+    with pytest.raises(meshmap.Error, match="raise it with find") as caught:
+        meshmap.find(PREFIX, max_total_bytes=1 << 20)
+    assert caught.value.kind == "limit_exceeded"
 
 
 def test_a_list_may_name_files_that_are_gone(tmp_path: Path, iqm: Path) -> None:

@@ -180,6 +180,12 @@ impl From<&str> for RemoteUrl {
     }
 }
 
+impl From<&String> for RemoteUrl {
+    fn from(text: &String) -> Self {
+        Self::new(text.as_str())
+    }
+}
+
 impl From<String> for RemoteUrl {
     fn from(text: String) -> Self {
         Self::new(text)

@@ -153,20 +153,27 @@ def register() -> list[str]:
     return register_all()
 
 
-def find(sources: Sources) -> list[str | RemoteUrl]:
+def find(sources: Sources, *, max_total_bytes: int = 1 << 30) -> list[str | RemoteUrl]:
     """The mesh files that sources name, in order: paths, and `RemoteUrl`s of files in stores, which print without secrets.
+
+    An object that a store lists twice is in the result twice. An object whose key cannot be requested, such as ``a/../b``, is an error
+    when it is read. The requests of a list end after ``MESHMAP_DEADLINE`` seconds, 1,800 by default.
 
     Args:
         sources: A path, or several: files, folders (all files below them that hold a mesh), globs such as
             ``assets/**/*.cgeo``, and URLs such as ``s3://bucket/tree.ctm``. A URL that ends with ``/``, or that has
             ``*``, stands for all objects that it begins, or that it matches; these need a build with the feature ``stores``.
+        max_total_bytes: The most memory of the result. ``jobs.tasks`` divides longer lists.
 
     Raises:
+        Error: The result needs more memory than that.
         FileNotFoundError: A source does not exist, or no source has a mesh file.
+        OSError: A store does not answer, or its list does not end in time.
+        ValueError: A store repeats more than 10,000 objects, or does not sort them.
     """
     from . import _sources
 
-    return _sources.find(sources)
+    return _sources.find(sources, max_total_bytes)
 
 
 def scan(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -15,6 +16,7 @@ from typing import TypeAlias
 
 from . import _meshmap
 from ._drawn import EXTENSIONS
+from ._error import Error
 from ._meshmap import RemoteUrl, without_secrets
 
 Path: TypeAlias = str | os.PathLike[str] | RemoteUrl
@@ -57,8 +59,13 @@ class Range:
 
     def listed(self) -> Iterator[File]:
         """The files, listed again."""
+        last = self.start
         for page in _pages(self.source, self.start):
             for key, file in page:
+                # A file that is repeated or not sorted is held by its name.
+                if key <= last:
+                    continue
+                last = key
                 if key > self.end:
                     return
                 yield file
@@ -94,9 +101,26 @@ class Task:
         return [file.path for file in self.listed()]
 
 
-def find(sources: Sources) -> list[Named]:
+def find(sources: Sources, max_total_bytes: int = 1 << 30) -> list[Named]:
     """See ``meshmap.find``."""
-    return [file.path for _, page in _several(sources) for _, file in page]
+    found: list[Named] = []
+    held = 0
+    for _, page in _several(sources):
+        for _, file in page:
+            held += _size_of(file.path)
+            if held > max_total_bytes:
+                message = f"the names of files need more than the limit of {max_total_bytes:,} bytes; raise it with find(.., max_total_bytes=)"
+                raise Error(f"{message}, or use jobs.tasks, which holds ranges of keys", kind="limit_exceeded")
+            found.append(file.path)
+    return found
+
+
+def _size_of(path: Named) -> int:
+    """The bytes of an entry of a list, with its text. A URL with secrets has two texts."""
+    of_entry, of_url = 8, 64
+    if isinstance(path, RemoteUrl):
+        return of_entry + of_url + sys.getsizeof(path) + 2 * len(path.with_secrets())
+    return of_entry + sys.getsizeof(path)
 
 
 def each_page(sources: Sources) -> Iterator[list[File]]:
@@ -154,15 +178,20 @@ def _is_prefix(url: RemoteUrl) -> bool:
 
 
 def _below(source: RemoteUrl) -> Iterator[_Page]:
-    """The files of a prefix or a pattern, which must have some."""
-    is_empty, last = True, ""
+    """The files of a prefix or a pattern, which must have some. A file that the store repeats or does not sort has no key, because a range of
+    keys would miss it: it is held by its name."""
+    is_empty, last, unsorted = True, "", 0
     for page in _pages(source):
-        for key, _ in page:
-            if key <= last:
+        for number, (key, file) in enumerate(page):
+            if key > last:
+                last = key
+                continue
+            unsorted += 1
+            if unsorted > _MOST_UNSORTED:
                 raise ValueError(
                     f"{source}: the store lists {key} after {last}: name the files, or copy them to a store with sorted lists"
                 )
-            last = key
+            page[number] = ("", file)
         is_empty = is_empty and not page
         yield page
     if is_empty:
@@ -179,6 +208,9 @@ def _pages(source: RemoteUrl, after: str = "") -> Iterator[_Page]:
             if url.name.lower().endswith(_ENDINGS) and pattern.fullmatch(url.with_secrets())
         ]
 
+
+#: The most files of a list that are held by their names because the store repeats them or does not sort them.
+_MOST_UNSORTED = 10_000
 
 _ENDINGS = tuple(f".{ending}" for ending in EXTENSIONS)
 
@@ -239,12 +271,16 @@ def pieces(sources: Sources, most_bytes: int, left: Left | None = None) -> list[
         chosen = [True] * len(page) if left is None else left([file for _, file in page])
         for (key, file), is_left in zip(page, chosen, strict=True):
             if not is_left:
-                flush(False)
-                start = key
+                if key:
+                    flush(False)
+                    start = key
                 continue
             files += 1
             size += file.size
-            if not key or files <= _HELD:
+            if not key:
+                made.append(file)
+                continue
+            if files <= _HELD:
                 made.append(file)
                 start = key
                 continue

@@ -90,7 +90,7 @@ def test_the_command_fetches_no_bodies_again(served: Counting, tmp_path: Path) -
     import subprocess
     import sys
 
-    (tmp_path / "list").write_text("\n".join(meshmap.find(PREFIX + "*/*%2001*.iqm")))
+    (tmp_path / "list").write_text("\n".join(str(path) for path in meshmap.find(PREFIX + "*/*%2001*.iqm")))
     command = [sys.executable, "-m", "meshmap", "convert", "--to", "glb", "-o", str(tmp_path / "out")]
     for counts in ("100 files written, 0 up to date", "0 files written, 100 up to date"):
         served.take()

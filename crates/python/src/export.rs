@@ -5,7 +5,6 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use meshmap::MeshFile;
-use meshmap_catalog::text;
 use meshmap_export::{Convert, Entry, Outcome, Report, Say, Target, Textures};
 use meshmap_render::Render;
 use pyo3::exceptions::{PyTypeError, PyValueError};

@@ -4,16 +4,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::pyclass::CompareOp;
+use pyo3::types::{PyBool, PyString, PyTuple};
 
 /// The URL of a file or a folder in a store or on a server, such as `https://..` or `s3://..`.
 ///
 /// It prints without its user, its password, its query and its fragment, also in `repr`, in errors and in columns of tables, so that no log
 /// has the signature of a presigned URL by accident. `?..` is in place of a query, except for the version of an object. Functions that take a
-/// path take a URL as text, or as this. URLs are equal if their whole texts are. A pickled one has its secrets, which the process that reads
+/// path take a URL as text, or as this. URLs are equal, and ordered, by their whole texts, also beside texts. A pickled one has its secrets, which the process that reads
 /// the file needs.
-#[pyclass(frozen, eq, hash, ord, module = "meshmap", name = "RemoteUrl")]
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[pyclass(frozen, module = "meshmap", name = "RemoteUrl")]
 pub struct RemoteUrl(pub(crate) meshmap_url::RemoteUrl);
 
 #[pymethods]
@@ -40,6 +40,25 @@ impl RemoteUrl {
     /// The whole text, which may have a password or a signature: for requests, and never for messages, names or logs.
     fn with_secrets(&self) -> &str {
         self.0.with_secrets()
+    }
+
+    fn __richcmp__(&self, other: &Bound<'_, PyAny>, operation: CompareOp) -> PyResult<Py<PyAny>> {
+        let py = other.py();
+        let own = self.0.with_secrets();
+        let ordering = if let Ok(url) = other.cast::<Self>() {
+            own.cmp(url.get().0.with_secrets())
+        } else if let Ok(text) = other.cast::<PyString>() {
+            own.cmp(text.to_cow()?.as_ref())
+        } else {
+            return Ok(py.NotImplemented());
+        };
+        let is_so = operation.matches(ordering);
+        Ok(PyBool::new(py, is_so).to_owned().into_any().unbind())
+    }
+
+    /// As of the whole text, which is equal.
+    fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
+        PyString::new(py, self.0.with_secrets()).hash()
     }
 
     fn __reduce__<'py>(

@@ -109,8 +109,6 @@ def test_files_of_other_tasks_are_not_converted_to_one_output(iqm: Path, tmp_pat
 _TASK = """
 import sys
 from meshmap import jobs
-
-from conftest import DATA
 print(jobs.convert([sys.argv[1]], sys.argv[2], to="gltf").to_pylist()[0]["state"])
 """
 

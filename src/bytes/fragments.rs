@@ -521,7 +521,7 @@ mod tests {
             match step {
                 Ok(bytes) => {
                     prop_assert!(have[range.clone()].iter().all(|h| *h));
-                    prop_assert_eq!(&bytes[..], &body[range]);
+                    prop_assert_eq!(&bytes[..], &body[range.clone()]);
                 }
                 Err(gaps) => {
                     let missing: Vec<usize> = range.clone().filter(|i| !have[*i]).collect();

@@ -237,7 +237,7 @@ impl Input {
 
     /// A file in a store, in builds that cannot read any.
     #[cfg(not(feature = "stores"))]
-    fn stored(&self, _: &str, _: &Reading) -> Result<(Source, Stored), Problem> {
+    fn stored(&self, _: &RemoteUrl, _: &Reading) -> Result<(Source, Stored), Problem> {
         let why = "this build cannot read URLs; build it with `--features stores`";
         Err(Problem::other("unsupported", why.to_owned()))
     }

@@ -213,14 +213,10 @@ impl Runner<'_> {
         }
     }
 
-    /// Every command on a file.
-    fn commands(&mut self, name: &str, body: &[u8], all_limits: &[Limits]) {
-        self.run(
-            &format!("{name}, commands"),
-            body,
-            &lines::all(),
-            all_limits,
-        );
+    /// Every command on a file, and of the lines with options one of `shares`.
+    fn commands(&mut self, name: &str, body: &[u8], all_limits: &[Limits], shares: usize) {
+        let lines = lines::share(format_of(body), self.next, shares);
+        self.run(&format!("{name}, commands"), body, &lines, all_limits);
     }
 
     /// The commands that print a page or a JSON object, on the largest file whose output is limited.
@@ -231,11 +227,12 @@ impl Runner<'_> {
         let Some(n) = numbers.take_while(|n| size(n) <= PRINTED_FOR).last() else {
             return;
         };
-        let mut lines = lines::all();
+        let body = (kind.build)(n);
+        let mut lines = lines::all(format_of(&body));
         lines.retain(|line| ["info", "verify"].contains(&line[0].as_str()));
         self.run(
             &format!("{n} x {}/{}, pages", kind.format, kind.name),
-            &(kind.build)(n),
+            &body,
             &lines,
             &[Limits::default()],
         );
@@ -319,9 +316,15 @@ fn has_option(line: &[String], option: &str) -> bool {
         .any(|argument| argument.get_long() == Some(option))
 }
 
-/// Returns `true` if the command prints a line or an object for each array or mesh, so that its output has no limit.
+/// Returns `true` if the command prints a line or an object for each array, mesh or snapshot, so that its output has no limit.
 fn is_list(line: &[String]) -> bool {
+    let is_list_of_snapshots = |word: &String| word == "--snapshots" || word == "--boxes";
     ["digest", "dump", "catalog"].contains(&line[0].as_str())
+        || line.iter().any(is_list_of_snapshots)
+}
+
+fn format_of(body: &[u8]) -> Format {
+    lines::format_of(&Source::from_bytes(Bytes::copy_from_slice(body)))
 }
 
 /// The file that receives the standard output of a child.
@@ -359,6 +362,11 @@ fn check(measured: &Measured, limits: &Limits, stored: usize) {
     }
 }
 
+/// Of the lines with options, a case tries one of so many.
+const fn shares(short: bool) -> usize {
+    if short { 16 } else { 2 }
+}
+
 /// All cases, in the same order every time.
 fn cases(short: bool, runner: &mut Runner) {
     let default = Limits::default();
@@ -368,7 +376,7 @@ fn cases(short: bool, runner: &mut Runner) {
         let name = format!("{n} x {}/{}", kind.format, kind.name);
         let body = (kind.build)(n);
         runner.case(&name, &body, &[small()], !short);
-        runner.commands(&name, &body, &[default, small()]);
+        runner.commands(&name, &body, &[default, small()], shares(short));
         if !short {
             runner.pages(&kind);
         }
@@ -400,6 +408,7 @@ fn cases(short: bool, runner: &mut Runner) {
                 &name(path),
                 &std::fs::read(path).expect("a file of tests"),
                 &[default],
+                4 * shares(short),
             );
         }
         for path in spread(&files, every(6)) {
@@ -411,7 +420,7 @@ fn cases(short: bool, runner: &mut Runner) {
                 let name = format!("{}: {how}", name(path));
                 runner.case(&name, &bomb, &[small()], false);
                 if !short || how.ends_with('0') {
-                    runner.commands(&name, &bomb, &[default]);
+                    runner.commands(&name, &bomb, &[default], 4 * shares(short));
                 }
             }
         }
@@ -434,7 +443,7 @@ fn known(short: bool, runner: &mut Runner) {
     let mut bomb = |name: &str, body: &[u8], limits: Limits| {
         runner.case(&format!("bomb of {name}"), body, &[limits], false);
         if !short {
-            runner.commands(&format!("bomb of {name}"), body, &[Limits::default()]);
+            runner.commands(&format!("bomb of {name}"), body, &[Limits::default()], 1);
         }
     };
     // Indices of no bits, of which there are as many as a block may have, shared by all arrays of two meshes.
@@ -484,6 +493,7 @@ fn known(short: bool, runner: &mut Runner) {
         &format!("bomb of tmf: {meshes} empty meshes"),
         &empty,
         &[Limits::default()],
+        4 * shares(short),
     );
 }
 
@@ -517,15 +527,16 @@ fn hostile(short: bool, runner: &mut Runner) {
             &format!("iqm: {name}"),
             &body,
             &[Limits::default(), small()],
+            shares(short),
         );
     }
     // Each command may take seconds, also where nothing is optimized.
     if short {
         return;
     }
-    let lines = [lines::all(), lines::pictures()].concat();
     for path in data::files(&data::root().with_file_name("attack")) {
         let body = std::fs::read(&path).expect("a file of tests");
+        let lines = [lines::all(format_of(&body)), lines::pictures()].concat();
         runner.run(
             &format!("{}, commands", name(&path)),
             &body,

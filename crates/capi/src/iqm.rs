@@ -1,6 +1,6 @@
 //! Skeletons and animations of IQM: skinning matrices at a time.
 
-use std::ffi::{CString, c_char};
+use std::ffi::{CStr, c_char};
 use std::sync::Arc;
 
 use meshmap::iqm::{Anim, Frames, IDENTITY, Skeleton, Trs};
@@ -8,8 +8,8 @@ use meshmap::iqm::{Anim, Frames, IDENTITY, Skeleton, Trs};
 use crate::fail::{Fail, Result, guard, mm_status};
 use crate::file::{File, mm_file};
 use crate::handle::{self, Kind};
-use crate::list::no_such;
-use crate::memory::{First, Places, c_string, put_if_any, put_sized};
+use crate::list::{Names, no_such};
+use crate::memory::{First, Places, put_if_any, put_sized};
 use crate::scratch::{mm_scratch, with};
 
 /// The skeleton of an IQM file, and animations for it.
@@ -109,8 +109,8 @@ unsafe impl First for mm_anim {}
 
 struct Rig {
     skeleton: Option<Skeleton>,
-    joints: Vec<(CString, Trs)>,
-    anims: Vec<(CString, Anim)>,
+    joints: Vec<(Arc<CStr>, Trs)>,
+    anims: Vec<(Arc<CStr>, Anim)>,
     frames: Frames,
 }
 
@@ -120,7 +120,7 @@ impl Kind for Rig {
 }
 
 impl Rig {
-    fn anim(&self, index: usize) -> Result<&(CString, Anim)> {
+    fn anim(&self, index: usize) -> Result<&(Arc<CStr>, Anim)> {
         self.anims
             .get(index)
             .ok_or_else(|| no_such("animation", index, self.anims.len()))
@@ -146,14 +146,19 @@ pub unsafe extern "C" fn mm_rig_new(
                 &attached
             }
         };
-        let name = |name: &meshmap::Text| c_string(&name.to_string_lossy());
+        let mut names = Names::new(&file.file);
+        let mut joints = Vec::new();
+        for joint in model.joints() {
+            joints.push((names.copy(&joint.name)?, joint.trs));
+        }
+        let mut anims = Vec::new();
+        for anim in model.anims() {
+            anims.push((names.copy(&anim.name)?, anim));
+        }
         Ok(Arc::new(Rig {
             skeleton: model.skeleton(),
-            joints: model
-                .joints()
-                .map(|joint| (name(&joint.name), joint.trs))
-                .collect(),
-            anims: model.anims().map(|anim| (name(&anim.name), anim)).collect(),
+            joints,
+            anims,
             frames: model.frames(),
         }))
     };

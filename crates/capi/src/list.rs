@@ -1,11 +1,11 @@
 //! The list of the meshes of a file.
 
-use std::ffi::{CString, c_char};
+use std::ffi::{CStr, CString, c_char};
 use std::sync::Arc;
 
-use meshmap::{Address, MeshCounts, MeshEntry, Role};
+use meshmap::{Address, MeshCounts, MeshEntry, MeshFile, Meter, Role, Text};
 
-use crate::fail::{Fail, guard, mm_status, status};
+use crate::fail::{Fail, Result, guard, mm_status, status};
 use crate::file::{File, mm_file};
 use crate::handle::{self, Kind};
 use crate::memory::{First, c_string, put, put_sized, text};
@@ -81,7 +81,7 @@ unsafe impl First for mm_mesh_counts {}
 /// A mesh of a list, as C text.
 struct Entry {
     address: CString,
-    name: CString,
+    name: Arc<CStr>,
     role: Role,
     is_drawn_by_default: bool,
     counts: Option<MeshCounts>,
@@ -94,16 +94,60 @@ impl Kind for Meshes {
     const NAME: &'static str = "mm_mesh_list";
 }
 
-/// A list of meshes.
-pub(crate) fn meshes(entries: impl Iterator<Item = MeshEntry>) -> Arc<Meshes> {
-    let entry = |entry: MeshEntry| Entry {
-        address: c_string(&entry.address.to_string()),
-        name: c_string(&entry.name.to_string_lossy()),
-        role: entry.role,
-        is_drawn_by_default: entry.is_drawn_by_default(),
-        counts: entry.counts,
-    };
-    Arc::new(Meshes(entries.map(entry).collect()))
+/// A list of meshes of a file.
+pub(crate) fn meshes(
+    file: &MeshFile,
+    entries: impl Iterator<Item = MeshEntry>,
+) -> Result<Arc<Meshes>> {
+    let mut names = Names::new(file);
+    let mut list = Vec::new();
+    for entry in entries {
+        list.push(Entry {
+            address: c_string(&entry.address.to_string()),
+            name: names.copy(&entry.name)?,
+            role: entry.role,
+            is_drawn_by_default: entry.is_drawn_by_default(),
+            counts: entry.counts,
+        });
+    }
+    Ok(Arc::new(Meshes(list)))
+}
+
+/// Copies names for C, which needs a byte 0 at the end.
+///
+/// All snapshots of a CGeo file have one name, which is copied once. The names of an IQM file may be anywhere in one long text, each to its
+/// end, so that a small file has any number of bytes of names: these are charged as one call.
+pub(crate) struct Names {
+    meter: Meter<'static>,
+    /// The last name, as it is stored and as C text.
+    last: Option<(Text, Arc<CStr>)>,
+}
+
+impl Names {
+    pub(crate) fn new(file: &MeshFile) -> Self {
+        let stored = file.source().len().ok().flatten();
+        Self {
+            meter: Meter::new(file.limits(), stored.unwrap_or_default()),
+            last: None,
+        }
+    }
+
+    pub(crate) fn copy(&mut self, name: &Text) -> Result<Arc<CStr>> {
+        // The place is compared, because comparing long names takes as long as copying them.
+        if let Some((last, copy)) = &self.last
+            && std::ptr::eq(last.as_bytes(), name.as_bytes())
+        {
+            return Ok(Arc::clone(copy));
+        }
+        // A byte that is not UTF-8 becomes three.
+        let stored = name.as_bytes().len() as u64;
+        let bytes = stored.saturating_mul(3).saturating_add(1);
+        self.meter.take(bytes, "names")?.keep();
+        self.meter.work(bytes, "names")?;
+        let copy: Arc<CStr> = c_string(&name.to_string_lossy()).into();
+        self.last = Some((name.clone(), Arc::clone(&copy)));
+        Ok(copy)
+    }
 }
 
 /// The number of a role, and which one of its kind.
@@ -129,7 +173,8 @@ pub unsafe extern "C" fn mm_meshes(file: *const mm_file, out: *mut *mut mm_mesh_
     // SAFETY: the caller's, as the header says.
     unsafe {
         handle::make(out, || {
-            Ok(meshes(handle::get::<File>(file)?.file.meshes()?))
+            let file = handle::get::<File>(file)?;
+            meshes(&file.file, file.file.meshes()?)
         })
     }
 }

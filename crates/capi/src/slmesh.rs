@@ -40,7 +40,8 @@ pub unsafe extern "C" fn mm_slmesh_lod(
         let lod = unsafe { lod(name) }?;
         file.slmesh()?.lod_range(lod)?.ok_or(Fail::Absent)?;
         let wanted = Role::Lod(level(lod));
-        Ok(meshes(file.file.meshes_where(move |role| role == wanted)?))
+        let entries = file.file.meshes_where(move |role| role == wanted)?;
+        meshes(&file.file, entries)
     };
     // SAFETY: the caller's, as the header says.
     unsafe { handle::make(out, list) }

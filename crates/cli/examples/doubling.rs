@@ -13,7 +13,7 @@ use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use meshmap::{Limits, Options, Parallelism, Source};
+use meshmap::{Format, Limits, Options, Parallelism, Source};
 use meshmap_testing::allocator::{self, Counting};
 use meshmap_testing::calls::{Measured, Meter, every, in_steps, most_memory};
 use meshmap_testing::kinds::{self, Kind};
@@ -42,6 +42,8 @@ struct Plan {
     patience: Duration,
     /// A size is the last one where the calls that would be made again took longer together.
     budget: Duration,
+    /// Of the command lines with options, each kind tries one of so many.
+    shares: usize,
 }
 
 const SHORT: Plan = Plan {
@@ -52,6 +54,7 @@ const SHORT: Plan = Plan {
     enough: Duration::from_millis(150),
     patience: Duration::from_secs(30),
     budget: Duration::from_millis(700),
+    shares: 16,
 };
 
 const LONG: Plan = Plan {
@@ -62,6 +65,7 @@ const LONG: Plan = Plan {
     enough: Duration::from_secs(2),
     patience: Duration::from_secs(600),
     budget: Duration::from_secs(5),
+    shares: 4,
 };
 
 const MOST_ITEMS: usize = 4_000_000;
@@ -382,7 +386,7 @@ fn run(kind: &Kind, n: usize, skipped: &HashSet<String>, plan: &Plan) -> Run {
     let folder = Folder::new();
     let file = folder.path.join("file");
     std::fs::write(&file, (kind.build)(n)).expect("room for temporary files");
-    for line in lines::all() {
+    for line in lines::share(format_of(kind), number_of(kind), plan.shares) {
         let name = lines::name(&line);
         if skipped.contains(&name) {
             continue;
@@ -394,6 +398,21 @@ fn run(kind: &Kind, n: usize, skipped: &HashSet<String>, plan: &Plan) -> Run {
         watch(&arguments, plan, &mut run);
     }
     run
+}
+
+fn format_of(kind: &Kind) -> Format {
+    let format = Format::ALL
+        .into_iter()
+        .find(|format| format.name() == kind.format);
+    format.expect("the name of a format")
+}
+
+/// The number of a kind among all of them.
+fn number_of(kind: &Kind) -> usize {
+    let number = kinds::all()
+        .iter()
+        .position(|one| name_of(one) == name_of(kind));
+    number.expect("one of all kinds")
 }
 
 /// A folder that goes when it is dropped.

@@ -213,14 +213,10 @@ impl Runner<'_> {
         }
     }
 
-    /// Every command on a file.
-    fn commands(&mut self, name: &str, body: &[u8], all_limits: &[Limits]) {
-        self.run(
-            &format!("{name}, commands"),
-            body,
-            &lines::all(),
-            all_limits,
-        );
+    /// Every command on a file, and of the lines with options one of `shares`.
+    fn commands(&mut self, name: &str, body: &[u8], all_limits: &[Limits], shares: usize) {
+        let lines = lines::share(format_of(body), self.next, shares);
+        self.run(&format!("{name}, commands"), body, &lines, all_limits);
     }
 
     /// The commands that print a page or a JSON object, on the largest file whose output is limited.
@@ -231,11 +227,12 @@ impl Runner<'_> {
         let Some(n) = numbers.take_while(|n| size(n) <= PRINTED_FOR).last() else {
             return;
         };
-        let mut lines = lines::all();
+        let body = (kind.build)(n);
+        let mut lines = lines::all(format_of(&body));
         lines.retain(|line| ["info", "verify"].contains(&line[0].as_str()));
         self.run(
             &format!("{n} x {}/{}, pages", kind.format, kind.name),
-            &(kind.build)(n),
+            &body,
             &lines,
             &[Limits::default()],
         );
@@ -319,9 +316,15 @@ fn has_option(line: &[String], option: &str) -> bool {
         .any(|argument| argument.get_long() == Some(option))
 }
 
-/// Returns `true` if the command prints a line or an object for each array or mesh, so that its output has no limit.
+/// Returns `true` if the command prints a line or an object for each array, mesh or snapshot, so that its output has no limit.
 fn is_list(line: &[String]) -> bool {
+    let is_list_of_snapshots = |word: &String| word == "--snapshots" || word == "--boxes";
     ["digest", "dump", "catalog"].contains(&line[0].as_str())
+        || line.iter().any(is_list_of_snapshots)
+}
+
+fn format_of(body: &[u8]) -> Format {
+    lines::format_of(&Source::from_bytes(Bytes::copy_from_slice(body)))
 }
 
 /// The file that receives the standard output of a child.
@@ -359,6 +362,86 @@ fn check(measured: &Measured, limits: &Limits, stored: usize) {
     }
 }
 
+/// Many files after one that is slow: their results wait for their turn, and are charged.
+#[cfg(unix)]
+fn slow_first_input(runner: &mut Runner) {
+    /// So many results would be more than the memory that they may take.
+    const FILES: usize = 400;
+    /// Long enough for as many results.
+    const SLOW: Duration = Duration::from_secs(10);
+    /// More than the option allows: each thread may hold its share, and the program something.
+    const MOST: i64 = 200 * MIB;
+    let lines = [
+        "info --json --full",
+        "catalog --full",
+        "render --sheet --size=1024x1024 --samples=1 -o FOLDER/out.png",
+        "render --size=1024x1024 --samples=1 -o FOLDER",
+        "convert --to=glb -o FOLDER --force",
+    ];
+    for line in lines {
+        if !runner.begins(&format!("a slow first input: {line}")) {
+            continue;
+        }
+        let folder = std::env::temp_dir().join(format!("meshmap-slow-{}", std::process::id()));
+        let inputs = folder.join("in");
+        let outputs = folder.join("out");
+        std::fs::create_dir_all(&inputs).expect("room for temporary files");
+        std::fs::create_dir_all(&outputs).expect("room for temporary files");
+        let file = folder.join("meshes.tmf");
+        std::fs::write(&file, many_meshes()).expect("room for temporary files");
+        for number in 0..FILES {
+            let link = inputs.join(format!("{number}.tmf"));
+            std::fs::hard_link(&file, link).expect("room for temporary files");
+        }
+        let slow = folder.join("slow.tmf");
+        let made = Command::new("mkfifo").arg(&slow).status();
+        assert!(made.is_ok_and(|status| status.success()), "no mkfifo");
+        let writer = slow.clone();
+        // The command reads the pipe until it is closed.
+        let writer = std::thread::spawn(move || {
+            let pipe = File::options().write(true).open(writer);
+            std::thread::sleep(SLOW);
+            drop(pipe);
+        });
+        let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        for word in &mut words {
+            *word = word.replace("FOLDER", &outputs.display().to_string());
+        }
+        let paths = [&slow, &inputs].map(|path| path.display().to_string());
+        words.splice(1..1, paths);
+        words.insert(0, "meshmap".to_owned());
+        words.extend(["-j4", "--max-memory=50MiB", "--quiet"].map(str::to_owned));
+        let (_, count) = allocator::counted_in_process(|| meshmap_cli::run_to_status(words));
+        // Otherwise the writer would wait for ever if the command did not open the pipe. For both, opening does not wait.
+        drop(File::options().read(true).write(true).open(&slow));
+        drop(writer.join());
+        if count.peak > MOST {
+            let peak = count.peak / MIB;
+            eprintln!("@bad {peak} MiB while the first input is slow: {line}");
+        }
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+}
+
+/// A file about which there is much to report.
+#[cfg(unix)]
+fn many_meshes() -> Vec<u8> {
+    let add = |writer: Writer, number: usize| {
+        let writer = writer.mesh(format!("mesh {number}"));
+        writer.vertices(
+            [0., 1., 0., 1., 0., 1.],
+            [3, 3, 3],
+            &[[0, 1, 2], [3, 4, 5], [6, 7, 0]],
+        )
+    };
+    (0..2000).fold(Writer::b(), add).to_bytes()
+}
+
+/// Of the lines with options, a case tries one of so many.
+const fn shares(short: bool) -> usize {
+    if short { 16 } else { 4 }
+}
+
 /// All cases, in the same order every time.
 fn cases(short: bool, runner: &mut Runner) {
     let default = Limits::default();
@@ -368,12 +451,16 @@ fn cases(short: bool, runner: &mut Runner) {
         let name = format!("{n} x {}/{}", kind.format, kind.name);
         let body = (kind.build)(n);
         runner.case(&name, &body, &[small()], !short);
-        runner.commands(&name, &body, &[default, small()]);
+        runner.commands(&name, &body, &[default, small()], shares(short));
         if !short {
             runner.pages(&kind);
         }
     }
     hostile(short, runner);
+    #[cfg(unix)]
+    if !short {
+        slow_first_input(runner);
+    }
     for format in Format::ALL.map(Format::name) {
         let files = files(format);
         let every = |few: usize| if short { few } else { usize::MAX };
@@ -400,6 +487,7 @@ fn cases(short: bool, runner: &mut Runner) {
                 &name(path),
                 &std::fs::read(path).expect("a file of tests"),
                 &[default],
+                2 * shares(short),
             );
         }
         for path in spread(&files, every(6)) {
@@ -411,7 +499,7 @@ fn cases(short: bool, runner: &mut Runner) {
                 let name = format!("{}: {how}", name(path));
                 runner.case(&name, &bomb, &[small()], false);
                 if !short || how.ends_with('0') {
-                    runner.commands(&name, &bomb, &[default]);
+                    runner.commands(&name, &bomb, &[default], 2 * shares(short));
                 }
             }
         }
@@ -434,7 +522,7 @@ fn known(short: bool, runner: &mut Runner) {
     let mut bomb = |name: &str, body: &[u8], limits: Limits| {
         runner.case(&format!("bomb of {name}"), body, &[limits], false);
         if !short {
-            runner.commands(&format!("bomb of {name}"), body, &[Limits::default()]);
+            runner.commands(&format!("bomb of {name}"), body, &[Limits::default()], 1);
         }
     };
     // Indices of no bits, of which there are as many as a block may have, shared by all arrays of two meshes.
@@ -484,6 +572,7 @@ fn known(short: bool, runner: &mut Runner) {
         &format!("bomb of tmf: {meshes} empty meshes"),
         &empty,
         &[Limits::default()],
+        2 * shares(short),
     );
 }
 
@@ -517,15 +606,17 @@ fn hostile(short: bool, runner: &mut Runner) {
             &format!("iqm: {name}"),
             &body,
             &[Limits::default(), small()],
+            shares(short),
         );
     }
     // Each command may take seconds, also where nothing is optimized.
     if short {
         return;
     }
-    let lines = [lines::all(), lines::pictures()].concat();
     for path in data::files(&data::root().with_file_name("attack")) {
         let body = std::fs::read(&path).expect("a file of tests");
+        let lines = lines::share(format_of(&body), runner.next, shares(short));
+        let lines = [lines, lines::pictures()].concat();
         runner.run(
             &format!("{}, commands", name(&path)),
             &body,

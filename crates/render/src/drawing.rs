@@ -505,6 +505,10 @@ impl Drawing {
         const READING: u64 = 32;
         /// The joints and weights of a vertex that is moved.
         const MOVED: u64 = 64;
+        /// The work for a vertex and for a triangle.
+        const WORK: [u64; 2] = [16, 16];
+        /// The work for a picture of anything, above all its shadow: a file of a few bytes may have any number of frames.
+        const WORK_OF_MOMENT: u64 = 1 << 18;
         let has_colors = meshes.iter().any(|mesh| mesh.view.has(&Semantic::Color(0)));
         let (mut drawn, mut read) = ([0_usize; 2], 0_u64);
         for mesh in meshes {
@@ -529,6 +533,10 @@ impl Drawing {
             of_vertex += COORDINATES;
         }
         let bytes = memory(drawn, [of_vertex, DRAWN[1]]).saturating_add(read);
+        budget.work(
+            memory(drawn, WORK).saturating_add(WORK_OF_MOMENT),
+            "drawing of all moments",
+        )?;
         let [vertices, triangles] = drawn;
         {
             // The library charges the memory in which it decodes attributes by itself: it has room.

@@ -22,6 +22,9 @@ const BORDER: f64 = 0.1;
 /// The radii of the two blurs, in pixels of the picture from below: of the contact, and of the wide shadow around it.
 const RADII: [usize; 2] = [3, 12];
 
+/// The means that make a blur.
+const MEANS: usize = 3;
+
 /// The light that the ground lacks, seen from above.
 pub(crate) struct Shadow {
     ground: Ground,
@@ -141,35 +144,50 @@ fn memory_of(scene: &Drawing) -> u64 {
     places + rows + PICTURES * pixels
 }
 
-/// The means of the squares around each pixel, three times: nearly a Gaussian blur.
+/// The means of the squares around each pixel, [three times](MEANS): nearly a Gaussian blur.
 fn blurred(pixels: &[f32], radius: usize) -> Vec<f32> {
     let side = SIDE as usize;
     let mut blurred = pixels.to_vec();
-    for _ in 0..3 {
-        let across = blurred_rows(&blurred, side, radius);
+    for _ in 0..MEANS {
+        let turned = transposed(&blurred, side);
+        let across = blurred_columns(&turned, side, radius);
         let turned = transposed(&across, side);
-        let down = blurred_rows(&turned, side, radius);
-        blurred = transposed(&down, side);
+        blurred = blurred_columns(&turned, side, radius);
     }
     blurred
 }
 
-/// The mean of the pixels around each pixel of its row. Beyond the picture, there is nothing.
-fn blurred_rows(pixels: &[f32], side: usize, radius: usize) -> Vec<f32> {
+/// The mean of the pixels around each pixel of its column. Beyond the picture, there is nothing.
+///
+/// The sums of all columns move down together: an animation has a shadow for each frame, and sums one after the other took five times as
+/// long.
+fn blurred_columns(pixels: &[f32], side: usize, radius: usize) -> Vec<f32> {
     let width = (2 * radius + 1) as f32;
+    let rows: Vec<&[f32]> = pixels.chunks(side).collect();
+    let mut sums = vec![0.0; side];
+    for row in rows.iter().take(radius) {
+        add(&mut sums, row);
+    }
     let mut blurred = Vec::with_capacity(pixels.len());
-    for row in pixels.chunks(side) {
-        let at = |column: usize| row.get(column).copied().unwrap_or(0.0);
-        let mut sum: f32 = (0..radius).map(at).sum();
-        for column in 0..row.len() {
-            sum += at(column + radius);
-            blurred.push(sum / width);
-            if let Some(last) = column.checked_sub(radius) {
-                sum -= at(last);
+    for number in 0..rows.len() {
+        if let Some(next) = rows.get(number + radius) {
+            add(&mut sums, next);
+        }
+        blurred.extend(sums.iter().map(|sum| sum / width));
+        let last = number.checked_sub(radius).and_then(|last| rows.get(last));
+        if let Some(last) = last {
+            for (sum, pixel) in sums.iter_mut().zip(*last) {
+                *sum -= pixel;
             }
         }
     }
     blurred
+}
+
+fn add(sums: &mut [f32], row: &[f32]) {
+    for (sum, pixel) in sums.iter_mut().zip(row) {
+        *sum += pixel;
+    }
 }
 
 fn transposed(pixels: &[f32], side: usize) -> Vec<f32> {

@@ -744,9 +744,9 @@ impl<'a> Stream<'a> {
             .found(format_args!("another length: {length} or more"))
     }
 
-    /// The work so far: the bytes of the content, and what map channels cost that have none.
+    /// The work so far: the bytes of the content, and what map channels cost that have none. Programs make an array of each.
     pub(crate) fn worked(&self) -> u64 {
-        const OF_CHANNEL: u64 = 128;
+        const OF_CHANNEL: u64 = 2048;
         self.content
             .produced()
             .saturating_add(self.channels.saturating_mul(OF_CHANNEL))

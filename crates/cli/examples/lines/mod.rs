@@ -1,96 +1,294 @@
 //! Command lines of every command that there is, for the checks of time and memory.
+//!
+//! The commands and their options are clap's: each command without options, with each option, and with every two options together.
+//! A conversion does this for every target. An option that is new is in these lines, or the checks do not run.
+
+mod options;
+mod pairs;
 
 use std::path::Path;
+use std::sync::OnceLock;
 
-use meshmap_export::Target;
+use clap::{Command, FromArgMatches};
+use meshmap::{Format, Source};
+use meshmap_export::{Convert, Target};
 
-/// Stands for the file, and for an empty folder, in a command line.
+/// Stands for the file, and for a folder, in a command line.
 const FILE: &str = "FILE";
 const FOLDER: &str = "FOLDER";
+/// Stands for the address of the first mesh of the file, for the address of an array, and for the name of the first animation.
+const MESH: &str = "MESH";
+const ARRAY: &str = "ARRAY";
+const ANIM: &str = "ANIM";
 
 /// The words of a command line after `meshmap`.
 pub(crate) type Line = Vec<String>;
 
-/// Some lines for each command of the command line, for every target that conversions have.
+struct Lines {
+    /// The commands without options.
+    plain: Vec<Line>,
+    /// With one option, then with several.
+    others: Vec<Line>,
+}
+
+/// The lines of all commands for files of a format.
 ///
 /// # Panics
 ///
-/// Panics for a command that has no lines here.
-pub(crate) fn all() -> Vec<Line> {
-    let commands = meshmap_cli::command();
-    let names = commands
-        .get_subcommands()
-        .map(|command| command.get_name().to_owned());
-    names.flat_map(|name| of(&name)).collect()
+/// Panics for a command or an option that this module does not know.
+#[allow(dead_code, reason = "not all examples try all")]
+pub(crate) fn all(format: Format) -> Vec<Line> {
+    let Lines { plain, others } = lines(format);
+    [plain.as_slice(), others].concat()
+}
+
+/// The commands without options, and of the other lines each `of`th one, beginning with line `number`: cases with different numbers
+/// try all lines together.
+pub(crate) fn share(format: Format, number: usize, of: usize) -> Vec<Line> {
+    let Lines { plain, others } = lines(format);
+    let share = others.iter().skip(number % of).step_by(of);
+    plain.iter().chain(share).cloned().collect()
 }
 
 /// Lines that draw pictures of the usual size.
 #[allow(dead_code, reason = "not all examples draw")]
 pub(crate) fn pictures() -> Vec<Line> {
-    let lines = ["-o FOLDER/out.png", "--sheet --every 16 -o FOLDER/out.png"];
-    lines.map(|rest| line("render", rest)).to_vec()
+    let lines = ["-o FOLDER/out.png", "--sheet --every=16 -o FOLDER/out.png"];
+    lines
+        .map(|rest| words(&format!("render {FILE} {rest}")))
+        .to_vec()
 }
 
-fn of(command: &str) -> Vec<Line> {
-    let lines: &[&str] = match command {
-        "info" => &["", "--json", "--full", "--json --full", "--report"],
-        "verify" => &["", "--json", "--cross-check"],
-        "dump" | "digest" => &[""],
-        "diff" => &["FILE"],
-        "render" => &[
-            "--size 24x24 -o FOLDER/out.png",
-            "--size 24x24 --sheet --every 16 -o FOLDER/out.png",
-            "--size 24x24 --animate --every 16 -o FOLDER/out.png",
-        ],
-        "catalog" => &["", "--full --hash"],
-        "convert" => return Target::ALL.into_iter().flat_map(conversions).collect(),
-        // These read no file.
-        "completions" | "man" | "help" => return Vec::new(),
-        // The browser reads the files.
-        "view" => return Vec::new(),
-        other => panic!("`meshmap {other}` has no lines in the checks of time and memory"),
+fn lines(format: Format) -> &'static Lines {
+    static LINES: [OnceLock<Lines>; Format::ALL.len()] =
+        [const { OnceLock::new() }; Format::ALL.len()];
+    let number = Format::ALL.iter().position(|one| *one == format);
+    LINES[number.expect("one of all formats")].get_or_init(|| make(format))
+}
+
+fn make(format: Format) -> Lines {
+    let mut lines = Lines {
+        plain: Vec::new(),
+        others: Vec::new(),
     };
-    lines.iter().map(|rest| line(command, rest)).collect()
-}
-
-fn conversions(target: Target) -> Vec<Line> {
-    let options = match target {
-        Target::Glb => &["", "--quantized --nest --morph-normals --lod all"][..],
-        _ => &[""],
-    };
-    let name = target.name();
-    // Mapped, because reading takes fewer steps for files that are shorter than what is read at first.
-    let rest = |options: &&str| {
-        format!("--to {name} -o FOLDER/out.{name} --mmap --force --zero-non-finite {options}")
-    };
-    options
-        .iter()
-        .map(|options| line("convert", &rest(options)))
-        .collect()
-}
-
-fn line(command: &str, rest: &str) -> Line {
-    [command, FILE]
-        .into_iter()
-        .chain(rest.split_whitespace())
-        .map(str::to_owned)
-        .collect()
-}
-
-/// The line with the paths of a file and a folder.
-pub(crate) fn with_paths(line: &Line, file: &Path, folder: &Path) -> Line {
-    let [file, folder] = [file, folder].map(|path| path.display().to_string());
-    line.iter()
-        .map(|word| word.replace(FILE, &file).replace(FOLDER, &folder))
-        .collect()
-}
-
-/// The line as tables show it.
-pub(crate) fn name(line: &Line) -> String {
-    let words: Vec<&str> = line
-        .iter()
-        .map(String::as_str)
-        .filter(|word| *word != FILE)
+    let mut program = meshmap_cli::command();
+    let names: Vec<String> = program
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned())
         .collect();
+    for name in &names {
+        add_command(name, format, &mut program, &mut lines);
+    }
+    lines
+}
+
+/// The words that all lines of a command begin with; `None` for commands that read no file.
+fn beginning(command: &str) -> Option<Line> {
+    let rest = match command {
+        "info" | "verify" | "dump" | "digest" | "catalog" => "FILE",
+        "diff" => "FILE FILE",
+        // Into a folder, which has a record of what is up to date. A small picture takes less time than its mesh. A position that is
+        // not finite would be the end.
+        "render" => "FILE -o FOLDER --force --size=24x24 --zero-non-finite",
+        // Mapped, because reading takes fewer steps for files that are shorter than what is read at first.
+        "convert" => "FILE -o FOLDER --force --mmap --zero-non-finite",
+        "completions" | "man" | "help" => return None,
+        // The browser reads the files.
+        "view" => return None,
+        other => panic!("`meshmap {other}` is not in the checks of time and memory"),
+    };
+    Some(words(&format!("{command} {rest}")))
+}
+
+/// Adds the lines of a command.
+fn add_command(name: &str, format: Format, program: &mut Command, lines: &mut Lines) {
+    let Some(beginning) = beginning(name) else {
+        return;
+    };
+    let parameters = parameters(name, format, &beginning, program);
+    let line = |row: &[usize]| {
+        let mut line = beginning.clone();
+        for (parameter, value) in parameters.iter().zip(row) {
+            line.extend_from_slice(&parameter[*value]);
+        }
+        line
+    };
+    let counts: Vec<usize> = parameters.iter().map(Vec::len).collect();
+    let mut is_allowed = |row: &pairs::Row| is_accepted(&line(row), program);
+
+    let targets = if name == "convert" { counts[0] } else { 1 };
+    for target in 0..targets {
+        let mut row = vec![0; counts.len()];
+        row.iter_mut().take(1).for_each(|first| *first = target);
+        lines.plain.push(line(&row));
+    }
+    let mut seen: Vec<Vec<bool>> = counts.iter().map(|count| vec![false; *count]).collect();
+    let mut rows = alone(&counts, targets, &mut is_allowed);
+    rows.extend(pairs::cover(&counts, &mut is_allowed));
+    for row in &rows {
+        for (seen, value) in seen.iter_mut().zip(row) {
+            seen[*value] = true;
+        }
+        let line = line(row);
+        if !lines.plain.contains(&line) && !lines.others.contains(&line) {
+            lines.others.push(line);
+        }
+    }
+    for (parameter, seen) in parameters.iter().zip(&seen) {
+        for (way, is_seen) in parameter.iter().zip(seen) {
+            assert!(
+                *is_seen || way.is_empty(),
+                "`meshmap {name} {}` is in no line",
+                way.join(" ")
+            );
+        }
+    }
+}
+
+/// The ways to use each option of a command. The first one is not to use it. The first parameter of a conversion is its target.
+fn parameters(name: &str, format: Format, beginning: &Line, program: &Command) -> Vec<Vec<Line>> {
+    let mut parameters = Vec::new();
+    if name == "convert" {
+        let target = |target: Target| vec![format!("--to={}", target.name())];
+        parameters.push(Target::ALL.map(target).to_vec());
+    }
+    let command = program.find_subcommand(name).expect("a command");
+    for argument in command.get_arguments() {
+        let is_given = argument.get_long().is_some_and(|option| {
+            let word = format!("--{option}");
+            let is_it = |given: &String| given.split('=').next() == Some(word.as_str());
+            let is_output = option == "output" && beginning.contains(&"-o".to_owned());
+            beginning.iter().any(is_it) || is_output || option == "to"
+        });
+        if is_given {
+            continue;
+        }
+        let mut ways = options::ways(name, argument, format);
+        if !ways.is_empty() {
+            ways.insert(0, Line::new());
+            parameters.push(ways);
+        }
+    }
+    parameters
+}
+
+/// Rows with one option, for the first target that has a use for it.
+fn alone(
+    counts: &[usize],
+    targets: usize,
+    is_allowed: &mut impl FnMut(&pairs::Row) -> bool,
+) -> Vec<pairs::Row> {
+    let mut rows = Vec::new();
+    let first_option = usize::from(targets > 1);
+    for (parameter, count) in counts.iter().enumerate().skip(first_option) {
+        for value in 1..*count {
+            for target in 0..targets {
+                let mut row = vec![0; counts.len()];
+                row[0] = target;
+                row[parameter] = value;
+                if is_allowed(&row) {
+                    rows.push(row);
+                    break;
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// Returns `true` if the command accepts a line: options may exclude or require each other, or be for other targets.
+fn is_accepted(line: &Line, program: &mut Command) -> bool {
+    let folder = std::env::temp_dir();
+    let words = line.iter().map(|word| {
+        let word = word.replace(FOLDER, &folder.display().to_string());
+        word.replace(MESH, "meshes[0]")
+    });
+    let words = std::iter::once("meshmap".to_owned()).chain(words);
+    let Ok(matches) = program.try_get_matches_from_mut(words) else {
+        return false;
+    };
+    let Some(matches) = matches.subcommand_matches("convert") else {
+        return true;
+    };
+    let target = matches.get_one::<Target>("to");
+    let convert = Convert::from_arg_matches(matches);
+    let (Some(target), Ok(convert)) = (target, convert) else {
+        return false;
+    };
+    let convert = Convert {
+        target: *target,
+        ..convert
+    };
+    convert.check_settings().is_ok()
+}
+
+fn words(line: &str) -> Line {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The line with the paths of a file and a folder, and with the addresses and names of this file.
+pub(crate) fn with_paths(line: &Line, file: &Path, folder: &Path) -> Line {
+    let values = [
+        (FILE, file.display().to_string()),
+        (FOLDER, folder.display().to_string()),
+    ];
+    let mut line = line.clone();
+    for (name, value) in values {
+        line.iter_mut()
+            .for_each(|word| *word = word.replace(name, &value));
+    }
+    let asks = |name: &str| line.iter().any(|word| word.ends_with(name));
+    if !asks(MESH) && !asks(ARRAY) && !asks(ANIM) {
+        return line;
+    }
+    let [mesh, array] = addresses(file);
+    let animation = if asks(ANIM) {
+        first_animation(file)
+    } else {
+        String::new()
+    };
+    for word in &mut line {
+        for (name, value) in [(MESH, mesh), (ARRAY, array), (ANIM, &animation)] {
+            if let Some(option) = word.strip_suffix(name) {
+                *word = format!("{option}{value}");
+            }
+        }
+    }
+    line
+}
+
+/// The format of a file. A file of an unknown format has the options of any.
+pub(crate) fn format_of(source: &Source) -> Format {
+    Format::detect(source).unwrap_or(Format::Iqm)
+}
+
+/// The address of the first mesh, and of an array, that files of this format have.
+fn addresses(file: &Path) -> [&'static str; 2] {
+    match format_of(&Source::open(file).expect("a file")) {
+        Format::CGeo => ["snapshots[0]", "snapshots[0].positions"],
+        Format::SlMesh => ["high_lod", "high_lod.faces[0].positions"],
+        Format::OpenCtm => ["bodies[0]", "bodies[0].positions"],
+        Format::Tmf => ["meshes[0]", "meshes[0].vertices"],
+        _ => ["meshes[0]", "vertex_arrays[0]"],
+    }
+}
+
+/// The name of the first animation. Names that are too long for an argument, or no animation, are one that no file has.
+fn first_animation(file: &Path) -> String {
+    const MOST: usize = 32 << 10;
+    let name = meshmap::iqm::Model::open(file).ok().and_then(|model| {
+        let animation = model.anims().next()?;
+        Some(animation.name.to_string())
+    });
+    let name = name.filter(|name| name.len() <= MOST && !name.contains('\0'));
+    name.unwrap_or_else(|| "none".to_owned())
+}
+
+/// The line as tables show it: without what all lines of the command have.
+pub(crate) fn name(line: &Line) -> String {
+    let beginning = beginning(&line[0]).unwrap_or_default();
+    let rest = line.strip_prefix(beginning.as_slice());
+    let rest = rest.unwrap_or(&line[1..]);
+    let words = [&line[..1], rest].concat();
     format!("meshmap {}", words.join(" "))
 }

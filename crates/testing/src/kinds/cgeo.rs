@@ -3,8 +3,8 @@ use meshmap::cgeo::{Dialect, OffsetTarget, SizeMeaning, raw};
 
 use super::kind::Kind;
 use crate::fixtures::cgeo::{
-    Mesh, Snapshot, compress, file, header, long_names, naming_one as one_snapshot, snapshot,
-    snapshot_bytes,
+    Mesh, Snapshot, compress, file, header, header_with_names, long_names,
+    naming_one as one_snapshot, snapshot, snapshot_bytes,
 };
 
 /// Nearly as many sections and map channels of a snapshot as are read.
@@ -135,6 +135,25 @@ pub(super) const KINDS: &[Kind] = &[
             .collect();
         file(&snapshots, zlib(SizeMeaning::Stored))
     }),
+    Kind::new(
+        "cgeo",
+        "snapshots of changing triangles and materials",
+        changing_materials,
+    ),
+    Kind::new("cgeo", "materials x bytes of their name", |n| {
+        materials_with_a_long_name(n)
+    }),
+    // As many bytes as a MiB, which are inflated to find the section after them.
+    Kind::new(
+        "cgeo",
+        "entries that name one snapshot x zeros to be skipped",
+        |n| {
+            let skipped = (7, vec![0; 1 << 20]);
+            let sections = [vec![skipped], whole()].concat();
+            one_snapshot(&sections, n, zlib(SizeMeaning::Inflated))
+        },
+    )
+    .shared(),
     Kind::new("cgeo", "empty map channels", |n| channels(n, 1)),
     Kind::new("cgeo", "empty map channels x differences", |n| {
         channels(n.min(64), n)
@@ -218,6 +237,28 @@ fn changing_triangles(n: usize) -> Vec<u8> {
         }
     });
     raw_file(header(n, stored()), all, stored())
+}
+
+/// No snapshot has the triangles of the one before, or a material of another one.
+fn changing_materials(n: usize) -> Vec<u8> {
+    let bytes = |index: usize| {
+        let mut mesh = Mesh::sheet(2 + index as u32 % 2, 0, 0.0);
+        let material = (index % 60_000) as u16;
+        mesh.materials = vec![material; mesh.triangles.len()];
+        snapshot_bytes(&snapshot(&mesh, mesh.complete()), stored())
+    };
+    raw_file(header(n, stored()), (0..n).map(bytes), stored())
+}
+
+/// A mesh of `n` materials, and a name of as many bytes for all of them.
+fn materials_with_a_long_name(n: usize) -> Vec<u8> {
+    let side = (n / 2).isqrt() as u32 + 2;
+    let mut mesh = Mesh::sheet(side, 0, 0.0);
+    let ids = 0..mesh.triangles.len();
+    mesh.materials = ids.map(|id| (id % 60_000) as u16).collect();
+    let bytes = snapshot_bytes(&snapshot(&mesh, mesh.complete()), stored());
+    let header = header_with_names(&"m".repeat(n), "Sheet", 1, stored());
+    raw_file(header, std::iter::once(bytes), stored())
 }
 
 fn section(tag: u32) -> (u32, Vec<u8>) {

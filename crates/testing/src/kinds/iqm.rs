@@ -68,26 +68,45 @@ pub(super) const KINDS: &[Kind] = &[
         file.finish()
     }),
     Kind::new("iqm", "chain of joints that move a triangle", |n| {
-        let mut file = Iqm::of_triangle();
-        let corners: Vec<u8> = [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0]
-            .into_iter()
-            .flat_map(f32::to_le_bytes)
-            .collect();
-        let weights = [[255, 0, 0, 0]; 3].concat();
-        let [position, indices, weights] =
-            [&corners[..], &[0; 12], &weights].map(|bytes| file.append(bytes));
-        let mut arrays = Vec::new();
-        words(&mut arrays, [0, 0, 7, 3, position]);
-        words(&mut arrays, [4, 0, 1, 4, indices]);
-        words(&mut arrays, [5, 0, 1, 4, weights]);
-        file.section(NUM_VERTEXARRAYS, &arrays, 3);
-        let triangle: Vec<u8> = [0_u32, 1, 2]
-            .into_iter()
-            .flat_map(u32::to_le_bytes)
-            .collect();
-        file.section(NUM_TRIANGLES, &triangle, 1);
+        let mut file = Iqm::drawn();
         file.meshes(1, 1, |_| 0);
         file.joints(n, |_| 0);
+        file.finish()
+    }),
+    Kind::new(
+        "iqm",
+        "meshes that are drawn, of different materials",
+        |n| {
+            let mut file = Iqm::drawn();
+            let names = file.names(n);
+            file.meshes(n, 1, |mesh| names[mesh]);
+            file.finish()
+        },
+    ),
+    Kind::new("iqm", "meshes that are drawn, of one name", |n| {
+        let mut file = Iqm::drawn();
+        let name = file.names(1)[0];
+        file.meshes(n, 1, |_| name);
+        file.finish()
+    }),
+    Kind::new(
+        "iqm",
+        "meshes that are drawn x bytes of their materials",
+        |n| {
+            let mut file = Iqm::drawn();
+            file.long_text(n * 8);
+            file.meshes(n, 1, |mesh| mesh as u32);
+            file.finish()
+        },
+    )
+    .shared(),
+    Kind::new("iqm", "joints and anims of one name", |n| {
+        let mut file = Iqm::drawn();
+        let name = file.names(1)[0];
+        file.meshes(1, 1, |_| name);
+        file.joints(n, |_| name);
+        file.poses(n);
+        file.anims(n, 1, name);
         file.finish()
     }),
     Kind::new("iqm", "joints of different names", |n| {
@@ -169,6 +188,29 @@ impl Iqm {
         this
     }
 
+    /// Three vertices with positions that are moved by the first joint, and a triangle of them.
+    fn drawn() -> Self {
+        let mut file = Self::of_triangle();
+        let corners: Vec<u8> = [0.0_f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+            .into_iter()
+            .flat_map(f32::to_le_bytes)
+            .collect();
+        let weights = [[255, 0, 0, 0]; 3].concat();
+        let [position, indices, weights] =
+            [&corners[..], &[0; 12], &weights].map(|bytes| file.append(bytes));
+        let mut arrays = Vec::new();
+        words(&mut arrays, [0, 0, 7, 3, position]);
+        words(&mut arrays, [4, 0, 1, 4, indices]);
+        words(&mut arrays, [5, 0, 1, 4, weights]);
+        file.section(NUM_VERTEXARRAYS, &arrays, 3);
+        let triangle: Vec<u8> = [0_u32, 1, 2]
+            .into_iter()
+            .flat_map(u32::to_le_bytes)
+            .collect();
+        file.section(NUM_TRIANGLES, &triangle, 1);
+        file
+    }
+
     fn at(&self) -> u32 {
         (HEADER + self.body.len()) as u32
     }
@@ -247,6 +289,17 @@ impl Iqm {
         self.section(NUM_JOINTS, &bytes, n as u32);
     }
 
+    /// Animations of the same frames.
+    fn anims(&mut self, n: usize, frames: u32, name: u32) {
+        let mut bytes = Vec::new();
+        for _ in 0..n {
+            words(&mut bytes, [name, 0, frames, 30.0_f32.to_bits(), 0]);
+        }
+        self.section(NUM_ANIMS, &bytes, n as u32);
+        self.fields[NUM_FRAMES] = frames;
+        self.fields[OFS_FRAMES] = self.append(&[0; 4]);
+    }
+
     fn poses(&mut self, n: usize) {
         let mut bytes = Vec::new();
         for pose in 0..n {
@@ -315,13 +368,7 @@ fn long_text(n: usize) -> Vec<u8> {
 
 fn anims(n: usize, frames: usize) -> Iqm {
     let mut file = Iqm::default();
-    let mut bytes = Vec::new();
-    for _ in 0..n {
-        words(&mut bytes, [0, 0, frames as u32, 30.0_f32.to_bits(), 0]);
-    }
-    file.section(NUM_ANIMS, &bytes, n as u32);
-    file.fields[NUM_FRAMES] = frames as u32;
-    file.fields[OFS_FRAMES] = file.append(&[0; 4]);
+    file.anims(n, frames as u32, 0);
     file
 }
 

@@ -14,6 +14,13 @@ pub(super) const KINDS: &[Kind] = &[
     Kind::new("openctm", "uv maps of different names", |n| {
         body(RAW, n, 0, true)
     }),
+    Kind::new("openctm", "uv maps of different images", |n| {
+        maps(RAW, n, 0, |number| number.to_string(), image)
+    }),
+    Kind::new("openctm", "bodies of different images", |n| {
+        let body = |number| maps(RAW, 1, 0, |_| "m".to_owned(), |_| image(number));
+        (0..n).flat_map(body).collect()
+    }),
     Kind::new("openctm", "uv maps of one name", |n| body(RAW, n, 0, false)),
     Kind::new("openctm", "attribute maps of different names", |n| {
         body(RAW, 0, n, true)
@@ -56,8 +63,31 @@ pub(super) const KINDS: &[Kind] = &[
     .with_headers(|_| 4096),
 ];
 
-/// A triangle with `uv` UV maps and `attributes` attribute maps, each of a few bytes.
+/// A triangle with `uv` UV maps and `attributes` attribute maps, each of a few bytes, whose names are all equal or all different.
 fn body(method: [u8; 4], uv: usize, attributes: usize, different: bool) -> Vec<u8> {
+    let name = |number: usize| {
+        if different {
+            format!("{number}")
+        } else {
+            "m".to_owned()
+        }
+    };
+    maps(method, uv, attributes, name, |_| String::new())
+}
+
+/// The name of one of many images.
+fn image(number: usize) -> String {
+    format!("{number}.png")
+}
+
+/// A triangle with maps of these names and images.
+fn maps(
+    method: [u8; 4],
+    uv: usize,
+    attributes: usize,
+    name: impl Fn(usize) -> String,
+    image: impl Fn(usize) -> String,
+) -> Vec<u8> {
     let mut body = Body::sheet(method, 2);
     body.positions.truncate(3);
     body.triangles.truncate(1);
@@ -69,13 +99,6 @@ fn body(method: [u8; 4], uv: usize, attributes: usize, different: bool) -> Vec<u
     let mut out = body.to_bytes();
     out[20..24].copy_from_slice(&(uv as u32).to_le_bytes());
     out[24..28].copy_from_slice(&(attributes as u32).to_le_bytes());
-    let name = |number: usize| {
-        if different {
-            format!("{number}")
-        } else {
-            "m".to_owned()
-        }
-    };
     let text = |out: &mut Vec<u8>, text: &str| {
         out.extend((text.len() as u32).to_le_bytes());
         out.extend(text.bytes());
@@ -83,7 +106,7 @@ fn body(method: [u8; 4], uv: usize, attributes: usize, different: bool) -> Vec<u
     for number in 0..uv {
         out.extend(b"TEXC");
         text(&mut out, &name(number));
-        text(&mut out, "");
+        text(&mut out, &image(number));
         out.extend([0; 3 * 8]);
     }
     for number in 0..attributes {

@@ -215,7 +215,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Every command on a file, and of the lines with options one of `shares`.
+    /// Every command on a file, and one share of the lines with options.
     fn commands(&mut self, name: &str, body: &[u8], all_limits: &[Limits], shares: usize) {
         let lines = lines::share(format_of(body), self.next, shares);
         self.run(&format!("{name}, commands"), body, &lines, all_limits);
@@ -370,7 +370,7 @@ fn check(measured: &Measured, limits: &Limits, stored: usize) {
 /// Many files after one that is slow: their results wait for their turn, and are charged.
 #[cfg(unix)]
 fn slow_first_input(runner: &mut Runner) {
-    /// So many results would be more than the memory that they may take.
+    /// The results of all these need more memory than they may take.
     const FILES: usize = 400;
     /// Long enough for as many results.
     const SLOW: Duration = Duration::from_secs(10);
@@ -442,7 +442,7 @@ fn many_meshes() -> Vec<u8> {
     (0..2000).fold(Writer::b(), add).to_bytes()
 }
 
-/// Of the lines with options, a case tries one of so many.
+/// The number of shares of the lines with options. Each case tries one share.
 const fn shares(short: bool) -> usize {
     if short { 16 } else { 4 }
 }

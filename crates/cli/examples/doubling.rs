@@ -42,7 +42,7 @@ struct Plan {
     patience: Duration,
     /// A size is the last one where the calls that would be made again took longer together.
     budget: Duration,
-    /// Of the command lines with options, each kind tries one of so many.
+    /// The number of shares of the command lines with options. Each kind tries one share.
     shares: usize,
 }
 

@@ -298,7 +298,7 @@ impl Choice {
         }
     }
 
-    /// How many files are worked on at once, and how many results may wait: results, and the `making_bytes` that each thread needs for one besides
+    /// The threads for many files, and the memory for results that wait. Results, and the `making_bytes` that each thread needs for one besides
     /// what is held of its file, take the memory of one file together.
     pub(crate) fn pool(&self, making_bytes: u64) -> Pool {
         self.pool_beside(0, making_bytes)

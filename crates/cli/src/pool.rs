@@ -41,7 +41,7 @@ impl Waits for Vec<Row> {
     }
 }
 
-/// How many results are made at once, and how many of them may wait.
+/// The number of results that are made at once, and the memory for results that wait.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pool {
     pub(crate) threads: NonZero<usize>,
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(handed, 1);
     }
 
-    /// How many results were made before the first one, which takes long, and the numbers of all in order.
+    /// The number of results that were made before the first one, which takes long, and the numbers of all in order.
     fn made_before_a_slow_one(pool: Pool, result_bytes: usize) -> (usize, Vec<u8>) {
         let items = Arc::new((0..1000_usize).collect::<Vec<_>>());
         let made = Arc::new(AtomicUsize::new(0));
@@ -325,7 +325,7 @@ mod tests {
         };
         for result_bytes in [1_000, 10_000] {
             let (before, numbers) = made_before_a_slow_one(pool, result_bytes);
-            // Those that wait, and one in each of the other threads.
+            // The results that wait, and one in each of the other threads.
             let most = waiting_bytes as usize / result_bytes + 3;
             assert!((1..=most).contains(&before), "{before}");
             let expected: Vec<u8> = (0..1000).map(|item| (item % 251) as u8).collect();

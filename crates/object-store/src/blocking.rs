@@ -21,7 +21,7 @@ use crate::shared;
 /// The bytes that were fetched last are retained, up to [`Settings::retain`] and a quarter of `max_total_bytes`, so that reading them again
 /// is not another request.
 ///
-/// All bytes of the file that are in memory are within `max_total_bytes` of [`Settings::options`]: those that are being received, retained
+/// All bytes of the file that are in memory are within `max_total_bytes` of [`Settings::options`]: bytes that are being received, retained
 /// bytes, and returned bytes until the last view of them is dropped. What a read fetches and returns is also charged, for as long, to the
 /// [`Meter`](meshmap::Meter) of the job that the calling thread runs. More is an error of the kind
 /// [`LimitExceeded`](meshmap::ErrorKind::LimitExceeded), before the memory is taken.

@@ -29,7 +29,7 @@ pub struct Listed {
     /// A text that no other version of the file has; see [`Blocking::version`](crate::Blocking::version).
     pub version: Option<String>,
     /// `true` if the key is greater than the keys of all entries before this one. `false` for an entry that the store repeats or does not
-    /// sort: a list that begins after its key also has other entries than those that follow it here.
+    /// sort: a list that begins after its key also has other entries than follow it here.
     pub in_order: bool,
 }
 

@@ -13,13 +13,13 @@ use crate::split::{Split, scheme_of};
 /// of a query. Of a query, only the version of an object is printed, which is not a secret and distinguishes files: `versionId` of S3,
 /// `generation` of Google Cloud, `snapshot` of Azure.
 ///
-/// URLs are equal, and ordered, by their whole texts: those that print the same may be two files. Clones share the text.
+/// URLs are equal, and ordered, by their whole texts: two URLs that print the same may be two files. Clones share the text.
 #[derive(Clone)]
 pub struct RemoteUrl(Arc<Texts>);
 
 struct Texts {
     whole: Box<str>,
-    /// What is printed, if it is not the whole text. Programs hold millions of URLs without secrets.
+    /// The printed text, if it is not the whole text. Programs hold millions of URLs without secrets.
     shown: Option<Box<str>>,
 }
 
@@ -45,7 +45,7 @@ impl RemoteUrl {
         &self.0.whole
     }
 
-    /// What is printed.
+    /// Returns the printed text.
     #[must_use]
     pub fn as_shown(&self) -> &str {
         self.0.shown.as_ref().unwrap_or(&self.0.whole)
@@ -62,7 +62,7 @@ impl RemoteUrl {
         path.rsplit(['/', '\\']).next().unwrap_or_default()
     }
 
-    /// What is printed, without the mark for a query: the place of the file for people, also for records that are kept.
+    /// Returns the printed text without the mark for a query: the place of the file for people, also for records that are kept.
     #[must_use]
     pub fn place(&self) -> &str {
         let shown = self.as_shown();

@@ -42,7 +42,7 @@ export class RemoteUrl {
         return path.split(/[/\\]/).at(-1) ?? '';
     }
 
-    /** What is printed. A `data:` URL is its file, and is not printed. */
+    /** The printed text. A `data:` URL is its file, and is not printed. */
     toString() {
         const text = this.#text;
         if (/^data:/i.test(text)) return 'data:..';
@@ -58,7 +58,7 @@ export class RemoteUrl {
         return this.toString();
     }
 
-    /** What Node prints. */
+    /** The text that Node prints. */
     [Symbol.for('nodejs.util.inspect.custom')]() {
         return `RemoteUrl(${JSON.stringify(this.toString())})`;
     }

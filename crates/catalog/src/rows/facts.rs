@@ -103,7 +103,7 @@ impl Facts {
 fn first_rows(items: &[Item], how: &Options) -> Vec<Vec<Row>> {
     let next = AtomicUsize::new(0);
     let made_bytes = AtomicU64::new(0);
-    // Files are taken in their order, so those that were worked on when the table was full have no gap between them.
+    // Files are taken in their order, so that there is no gap between the files whose rows were made before the table was full.
     let work = || {
         let mut made = Vec::new();
         while made_bytes.load(Ordering::Relaxed) < BATCH_BYTES {

@@ -117,7 +117,7 @@ __version__: Final[str]
 FORMATS: Final[dict[_Format, tuple[str, ...]]]
 
 def named(path: _Named) -> str | RemoteUrl:
-    """What a path or a URL as text names: the text of the path, or a `RemoteUrl`."""
+    """The source that a path or a URL as text names: the text of the path, or a `RemoteUrl`."""
 def without_secrets(path: _Named) -> str:
     """A path as it is, or a URL without its user, its password and the values of its query string, which messages do not have."""
 def list_url(url: RemoteUrl, after: str = "") -> Iterator[list[tuple[RemoteUrl, str, int, str | None]]]:

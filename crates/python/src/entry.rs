@@ -1,9 +1,42 @@
 //! The lists of a file: its meshes, its arrays, and the rules that it breaks.
 
-use meshmap::{Finding, Role};
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use meshmap::{Finding, MeshEntry, Role, Text};
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use crate::again::value;
+
+/// A name that many entries share: the name of an object may be as long as its file, and be the name of each of thousands of snapshots.
+#[derive(Clone, Default)]
+pub(crate) struct Name(Arc<str>);
+
+impl Name {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'py> IntoPyObject<'py> for Name {
+    type Target = PyString;
+    type Output = Bound<'py, PyString>;
+    type Error = Infallible;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<Self::Output, Infallible> {
+        Ok(PyString::new(py, &self.0))
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Name {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let text: String = object.extract()?;
+        Ok(Self(text.into()))
+    }
+}
 
 value! {
     /// A mesh of a file, before it is read.
@@ -11,7 +44,7 @@ value! {
         /// Its address in the file.
         address: String,
         /// Its name, empty if it has none.
-        name: String,
+        name: Name,
         /// `geometry`, `lod`, `physics` or `snapshot`.
         role: String,
         /// The level of detail, 0 the finest; None for other roles.
@@ -28,13 +61,32 @@ value! {
         triangles: Option<u64>,
     }
     fn repr(this) {{
-        let name = if this.name.is_empty() { String::new() } else { format!(" {:?}", this.name) };
+        let name = if this.name.as_str().is_empty() { String::new() } else { format!(" {:?}", this.name.as_str()) };
         format!("<meshmap.Entry {}{name}, {}>", this.address, this.role)
     }}
 }
 
 impl Entry {
-    pub(crate) fn new(entry: meshmap::MeshEntry) -> Self {
+    /// The entries of a list.
+    pub(crate) fn all(listed: impl Iterator<Item = MeshEntry>) -> Vec<Self> {
+        let mut entries = Vec::new();
+        let mut last: Option<(Text, Name)> = None;
+        for entry in listed {
+            // Snapshots have one name, in the same bytes.
+            let known = last.as_ref().filter(|(text, _)| {
+                text.as_bytes().as_ptr_range() == entry.name.as_bytes().as_ptr_range()
+            });
+            let name = match known {
+                Some((_, name)) => name.clone(),
+                None => Name(entry.name.to_string_lossy().into()),
+            };
+            last = Some((entry.name.clone(), name.clone()));
+            entries.push(Self::new(entry, name));
+        }
+        entries
+    }
+
+    fn new(entry: MeshEntry, name: Name) -> Self {
         let address = entry.address.to_string();
         let is_drawn_by_default = entry.is_drawn_by_default();
         let (vertices, triangles) = entry
@@ -43,7 +95,7 @@ impl Entry {
             .unzip();
         Self {
             address,
-            name: entry.name.to_string_lossy().into_owned(),
+            name,
             is_drawn_by_default,
             vertices,
             triangles,
@@ -61,7 +113,7 @@ impl Entry {
         };
         Self {
             address: String::new(),
-            name: String::new(),
+            name: Name::default(),
             role: name.to_owned(),
             level,
             snapshot,

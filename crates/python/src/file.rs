@@ -97,7 +97,7 @@ impl File {
 
     fn entries(&self, py: Python<'_>) -> PyResult<Vec<Entry>> {
         let file = self.get(py)?;
-        self.run(py, || Ok(file.meshes()?.map(Entry::new).collect()))
+        self.run(py, || Ok(Entry::all(file.meshes()?)))
     }
 
     /// The address that a key means: an index, an address, or the name of a mesh.
@@ -426,7 +426,7 @@ impl File {
         Ok(self
             .entries(py)?
             .iter()
-            .any(|entry| entry.address == key || (!key.is_empty() && entry.name == key)))
+            .any(|entry| entry.address == key || (!key.is_empty() && entry.name.as_str() == key)))
     }
 
     /// The addresses of the meshes.

@@ -86,6 +86,7 @@ where
     let (tasks, taken) = mpsc::channel::<usize>();
     let (done, results) = mpsc::channel();
     let (taken, work) = (Arc::new(Mutex::new(taken)), Arc::new(work));
+    let mut started = 0;
     for _ in 0..threads {
         let (taken, done) = (Arc::clone(&taken), done.clone());
         let (items, work) = (Arc::clone(items), Arc::clone(&work));
@@ -98,7 +99,7 @@ where
                 .ok()
         };
         // Not joined: an interrupted command does not wait for a file that takes an hour. The channels end the thread.
-        drop(thread::spawn(move || {
+        let run = move || {
             while let Some((index, item)) =
                 take().and_then(|index| Some((index, items.get(index)?)))
             {
@@ -108,12 +109,20 @@ where
                     return;
                 }
             }
-        }));
+        };
+        // A system may allow fewer threads than were asked for.
+        if thread::Builder::new().spawn(run).is_err() {
+            break;
+        }
+        started += 1;
+    }
+    if started == 0 {
+        return one_by_one(items, interrupted, &*work, hand_on);
     }
     let (mut sent, mut handed) = (0, 0);
     let mut waiting = BTreeMap::new();
     while handed < items.len() && !interrupted.load(Ordering::Relaxed) {
-        while sent < items.len().min(handed + threads * AHEAD) && tasks.send(sent).is_ok() {
+        while sent < items.len().min(handed + started * AHEAD) && tasks.send(sent).is_ok() {
             sent += 1;
         }
         if let Some((bytes, result)) = waiting.remove(&handed) {
@@ -128,6 +137,29 @@ where
             Ok((index, bytes, Ok(result))) => drop(waiting.insert(index, (bytes, result))),
             Err(RecvTimeoutError::Timeout) => {}
             Ok((_, _, Err(_))) | Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    handed
+}
+
+/// Does the work on the calling thread, if the system allows no other.
+fn one_by_one<I, T>(
+    items: &[I],
+    interrupted: &AtomicBool,
+    work: impl Fn(&I) -> T,
+    mut hand_on: impl FnMut(usize, T) -> ControlFlow<()>,
+) -> usize {
+    let mut handed = 0;
+    for item in items {
+        if interrupted.load(Ordering::Relaxed) {
+            break;
+        }
+        let Ok(result) = catch_unwind(AssertUnwindSafe(|| work(item))) else {
+            break;
+        };
+        handed += 1;
+        if hand_on(handed - 1, result).is_break() {
+            break;
         }
     }
     handed
@@ -266,6 +298,37 @@ mod tests {
                     .all(|(place, seen)| *seen == (place as u64, place as u64 * 2))
             );
         }
+    }
+
+    #[test]
+    fn a_system_without_threads_does_one_after_the_other() {
+        let mut seen = Vec::new();
+        let hand_on = |index, result| {
+            seen.push((index, result));
+            if result == 6 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let handed = one_by_one(
+            &[1, 2, 3, 4],
+            &AtomicBool::new(false),
+            |item| item * 2,
+            hand_on,
+        );
+        assert_eq!(handed, 3);
+        assert_eq!(seen, [(0, 2), (1, 4), (2, 6)]);
+        let interrupted = AtomicBool::new(true);
+        assert_eq!(
+            one_by_one(
+                &[1],
+                &interrupted,
+                |item| *item,
+                |_, _| ControlFlow::Continue(())
+            ),
+            0
+        );
     }
 
     #[test]

@@ -137,7 +137,7 @@ for (const [name, behaviour, inAll, inBrowsers = inAll] of SERVERS) {
 }
 
 // Nothing answers at all: of these, browsers report one error for all causes.
-for (const [source, hint] of [['http://127.0.0.1:9/a.iqm', /CORS/], ['ftp://127.0.0.1/a.iqm', /addresses with ftp: may not be supported/]]) {
+for (const [source, hint] of [['http://127.0.0.1:9/a.iqm', /CORS/], ['ftp://127.0.0.1/a.iqm', /URLs with ftp: may not be supported/]]) {
     const found = await page.evaluate(`import('/pkg/index.js').then(({ open }) => (${read})(open, ${JSON.stringify(source)}, {}))`);
     const isRight = found.kind === 'network' && hint.test(found.message);
     failed += isRight ? 0 : 1;

@@ -22,6 +22,7 @@ const IN_TEXT = /[a-z][a-z0-9+.-]+:\/\/[^\s"'`<>]*/gi;
  * the signature of a presigned URL by accident. `?..` is in place of a query, except for the version of an object.
  */
 export class RemoteUrl {
+    /** @type {string} */
     #text;
 
     /** @param {string | URL | RemoteUrl} url */
@@ -29,7 +30,11 @@ export class RemoteUrl {
         this.#text = url instanceof RemoteUrl ? url.withSecrets() : String(url);
     }
 
-    /** The whole text, which may have a password or a signature: for requests, and never for messages, names or logs. */
+    /**
+     * The whole text, which may have a password or a signature: for requests, and never for messages, names or logs.
+     *
+     * @returns {string}
+     */
     withSecrets() {
         return this.#text;
     }

@@ -99,7 +99,7 @@ impl Waits for JobResult {
 }
 
 /// The length of a value as JSON, which is near to the memory that it takes.
-fn json_len(value: &impl Serialize) -> u64 {
+pub(super) fn json_len(value: &impl Serialize) -> u64 {
     struct Length(u64);
 
     impl Write for Length {

@@ -356,14 +356,25 @@ fn facts(rendered: &Rendered) -> Value {
 
 /// The content of a tile on a sheet.
 enum Tile {
-    Picture(Box<(Picture, Rendered)>),
+    Picture(Box<Drawn>),
     Trouble(JobResult),
+}
+
+/// A picture, and what is reported about it: no more than that waits for its turn.
+struct Drawn {
+    picture: Picture,
+    /// The triangles, points or joints.
+    words: String,
+    facts: Value,
 }
 
 impl Waits for Tile {
     fn held_bytes(&self) -> u64 {
         match self {
-            Self::Picture(tile) => tile.0.bytes().len() as u64,
+            Self::Picture(drawn) => {
+                let texts = drawn.words.len() as u64 + outputs::json_len(&drawn.facts);
+                drawn.picture.bytes().len() as u64 + texts
+            }
             Self::Trouble(result) => result.held_bytes(),
         }
     }
@@ -410,7 +421,11 @@ fn sheet(
             Err(problem) => return Tile::Trouble(JobResult::Failed(problem)),
         };
         match beside(&render, input).picture(&file) {
-            Ok(drawn) => Tile::Picture(Box::new(drawn)),
+            Ok((picture, rendered)) => Tile::Picture(Box::new(Drawn {
+                picture,
+                words: shapes(&rendered),
+                facts: facts(&rendered),
+            })),
             Err(error) => Tile::Trouble(JobResult::of(error)),
         }
     };
@@ -427,14 +442,17 @@ fn sheet(
     let report = |input: &Input, tile| {
         let (pushed, done) = match tile {
             Tile::Picture(tile) => {
-                let (picture, rendered) = *tile;
+                let Drawn {
+                    picture,
+                    words,
+                    facts,
+                } = *tile;
                 drawn += 1;
-                let words = shapes(&rendered);
                 let pushed = sheet.push(&picture, &[&label(input), &words]);
                 (
                     pushed,
                     JobResult::Written(Box::new(Written {
-                        facts: facts(&rendered),
+                        facts,
                         ..Written::default()
                     })),
                 )

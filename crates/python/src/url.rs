@@ -11,8 +11,8 @@ use pyo3::types::{PyBool, PyString, PyTuple};
 ///
 /// It prints without its user, its password, its query and its fragment, also in `repr`, in errors and in columns of tables, so that no log
 /// has the signature of a presigned URL by accident. `?..` is in place of a query, except for the version of an object. Functions that take a
-/// path take a URL as text, or as this. URLs are equal, and ordered, by their whole texts, also to texts. A pickled one has its secrets, which the process that reads
-/// the file needs.
+/// path take a URL as text, or as this. URLs are equal, and ordered, by their whole texts, also to texts. A pickled one has its secrets,
+/// which the process that reads the file needs.
 #[pyclass(frozen, module = "meshmap", name = "RemoteUrl")]
 pub struct RemoteUrl(pub(crate) meshmap_url::RemoteUrl);
 

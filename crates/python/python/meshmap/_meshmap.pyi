@@ -117,17 +117,17 @@ __version__: Final[str]
 FORMATS: Final[dict[_Format, tuple[str, ...]]]
 
 def named(path: _Named) -> str | RemoteUrl:
-    """The source that a path or a URL as text names: the text of the path, or a `RemoteUrl`."""
+    """What a path or a URL as text names: the text of the path, or a `RemoteUrl`."""
 def without_secrets(path: _Named) -> str:
-    """A path as it is, or a URL without its user, its password and the values of its query string, which messages do not have."""
+    """A path as it is, or a text that begins like a URL as it prints."""
 def list_url(url: RemoteUrl, after: str = "") -> Iterator[list[tuple[RemoteUrl, str, int, str | None]]]:
-    """The files below an address of a store whose keys are greater than `after`, in the order of their keys: an iterator of lists of tuples
-    `(address, key, size, version)`.
+    """The files below a URL of a store whose keys are greater than `after`, in the order of their keys: an iterator of lists of tuples
+    `(url, key, size, version)`.
     """
 def head_of_url(url: RemoteUrl) -> tuple[int, str | None]:
-    """The size in bytes and the version of the file at an address, which must exist. No part of it is fetched."""
+    """The size in bytes and the version of the file at a URL, which must exist. No part of it is fetched."""
 def versions(files: Sequence[tuple[_Named, str | None]]) -> list[tuple[str, str | None, str | None]]:
-    """The columns `path`, `path_bytes` and `identity` of files, each a tuple of a path or an address and its version, which is fetched if it is
+    """The columns `path`, `path_bytes` and `identity` of files, each a tuple of a path or a URL and its version, which is fetched if it is
     None.
     """
 def find_files(paths: Sequence[_Path]) -> list[tuple[str, int]]:
@@ -399,9 +399,14 @@ class Catalog:
     def __reduce__(self) -> tuple[Any, ...]: ...
 
 @final
-@final
 class RemoteUrl:
-    """The URL of a file or a folder in a store or on a server, such as `https://..` or `s3://..`."""
+    """The URL of a file or a folder in a store or on a server, such as `https://..` or `s3://..`.
+
+    It prints without its user, its password, its query and its fragment, also in `repr`, in errors and in columns of tables, so that no log
+    has the signature of a presigned URL by accident. `?..` is in place of a query, except for the version of an object. Functions that take a
+    path take a URL as text, or as this. URLs are equal, and ordered, by their whole texts, also beside texts. A pickled one has its secrets, which the process that reads
+    the file needs.
+    """
     def __new__(cls, text: str) -> Self: ...
     @property
     def name(self) -> str:
@@ -417,6 +422,7 @@ class RemoteUrl:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> Any: ...
 
+@final
 class Outputs:
     """The outputs of files in a folder, and what they were made from, as `meshmap convert` records them."""
     def __new__(cls, folder: _Path, files: Sequence[tuple[str | RemoteUrl, _Path | None]], to: _Target, **options: Any) -> Self: ...
@@ -441,7 +447,7 @@ class File:
         """The name of the format: `cgeo`, `iqm`, `openctm`, `slmesh` or `tmf`."""
     @property
     def path(self) -> str | RemoteUrl | None:
-        """The path or the URL that the file was opened from, whole; None for memory and readers."""
+        """The path that the file was opened from, or its URL, a `RemoteUrl`; None for memory and readers."""
     @property
     def nbytes(self) -> int | None:
         """The length in bytes, if it is known."""

@@ -117,7 +117,7 @@ __version__: Final[str]
 FORMATS: Final[dict[_Format, tuple[str, ...]]]
 
 def named(path: _Named) -> str | RemoteUrl:
-    """What a path or a URL as text names: the text of the path, or a `RemoteUrl`."""
+    """The source that a path or a URL as text names: the text of the path, or a `RemoteUrl`."""
 def without_secrets(path: _Named) -> str:
     """A path as it is, or a text that begins like a URL as it prints."""
 def list_url(url: RemoteUrl, after: str = "") -> Iterator[list[tuple[RemoteUrl, str, int, str | None]]]:
@@ -404,8 +404,8 @@ class RemoteUrl:
 
     It prints without its user, its password, its query and its fragment, also in `repr`, in errors and in columns of tables, so that no log
     has the signature of a presigned URL by accident. `?..` is in place of a query, except for the version of an object. Functions that take a
-    path take a URL as text, or as this. URLs are equal, and ordered, by their whole texts, also beside texts. A pickled one has its secrets, which the process that reads
-    the file needs.
+    path take a URL as text, or as this. URLs are equal, and ordered, by their whole texts, also to texts. A pickled one has its secrets,
+    which the process that reads the file needs.
     """
     def __new__(cls, text: str) -> Self: ...
     @property

@@ -100,12 +100,20 @@ pub(super) const KINDS: &[Kind] = &[
         },
     )
     .shared(),
-    Kind::new("iqm", "joints and anims of one name", |n| {
+    Kind::new("iqm", "joints of one name", |n| {
         let mut file = Iqm::drawn();
         let name = file.names(1)[0];
         file.meshes(1, 1, |_| name);
         file.joints(n, |_| name);
         file.poses(n);
+        file.finish()
+    }),
+    Kind::new("iqm", "anims of one name", |n| {
+        let mut file = Iqm::drawn();
+        let name = file.names(1)[0];
+        file.meshes(1, 1, |_| name);
+        file.joints(1, |_| name);
+        file.poses(1);
         file.anims(n, 1, name);
         file.finish()
     }),

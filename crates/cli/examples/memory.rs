@@ -306,7 +306,7 @@ fn command(
         1
     };
     let longest = (LONGEST + LONGEST_OF_BYTE * u32::try_from(stored).unwrap_or(u32::MAX)) * slower;
-    // Without optimization, and beside other processes, the picture of `diff` takes seconds whatever is on it.
+    // Without optimization, and next to other processes, the picture of `diff` takes seconds whatever is on it.
     let longest = if has_picture {
         longest + PICTURE_TIME
     } else {

@@ -28,4 +28,3 @@ pub use depth::Depth;
 pub use find::{Found, Glob, Selection, Skipped, find};
 pub use input::{Input, Network, Problem, Reading, SHARES, STANDARD_INPUT, memory_for, meter_of};
 pub use inspect::info;
-pub use meshmap_url::RemoteUrl;

@@ -90,7 +90,7 @@ where
     for _ in 0..threads {
         let (taken, done) = (Arc::clone(&taken), done.clone());
         let (items, work) = (Arc::clone(items), Arc::clone(&work));
-        let queue = Arc::clone(&queue.0);
+        let turns = Arc::clone(&queue.turns);
         let take = move || {
             taken
                 .lock()
@@ -105,7 +105,7 @@ where
             {
                 let result = catch_unwind(AssertUnwindSafe(|| work(item)));
                 let bytes = result.as_ref().map_or(0, Waits::held_bytes);
-                if !queue.enter(index, bytes) || done.send((index, bytes, result)).is_err() {
+                if !turns.enter(index, bytes) || done.send((index, bytes, result)).is_err() {
                     return;
                 }
             }
@@ -130,7 +130,7 @@ where
             if hand_on(handed - 1, result).is_break() {
                 break;
             }
-            queue.0.leave(handed, bytes);
+            queue.turns.leave(handed, bytes);
             continue;
         }
         match results.recv_timeout(LOOK) {
@@ -166,7 +166,9 @@ fn one_by_one<I, T>(
 }
 
 /// The results that wait. Its end is the end of the threads that wait in it.
-struct Queue(Arc<Turns>);
+struct Queue {
+    turns: Arc<Turns>,
+}
 
 /// Whose turn it is, and what waits for its turn.
 struct Turns {
@@ -190,18 +192,21 @@ impl Queue {
             bytes: 0,
             is_over: false,
         };
-        Self(Arc::new(Turns {
+        let turns = Turns {
             state: Mutex::new(state),
             changed: Condvar::new(),
             most_bytes,
-        }))
+        };
+        Self {
+            turns: Arc::new(turns),
+        }
     }
 }
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        self.0.lock().is_over = true;
-        self.0.changed.notify_all();
+        self.turns.lock().is_over = true;
+        self.turns.changed.notify_all();
     }
 }
 

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use meshmap_catalog::Skipped;
 
 use crate::inputs::{Choice, Input};
 use crate::interrupt;
@@ -120,6 +121,44 @@ impl Waits for Printed {
     fn held_bytes(&self) -> u64 {
         (self.results.len() + self.problems.len()) as u64
     }
+}
+
+/// The lines about one of many files, and the facts that a command adds up.
+pub(crate) struct Reported<T> {
+    pub(crate) printed: Printed,
+    pub(crate) facts: T,
+}
+
+impl<T> Waits for Reported<T> {
+    fn held_bytes(&self) -> u64 {
+        self.printed.held_bytes()
+    }
+}
+
+/// Like [`each`], for a command that reports on files. `work` returns `None` for a file that holds no mesh, which is counted as skipped. `add`
+/// adds up the facts of a file, and returns `true` if it has a problem: with `--quiet`, only these files are printed.
+pub(crate) fn each_mesh_file<T: Send + 'static>(
+    inputs: &Arc<Vec<Input>>,
+    choice: &Choice,
+    skipped: &mut Skipped,
+    work: impl Fn(&Input) -> Option<Reported<T>> + Send + Sync + 'static,
+    mut add: impl FnMut(T) -> bool,
+    out: &mut impl Write,
+) -> io::Result<usize> {
+    let report = |_: &Input, reported: Option<Reported<T>>| {
+        let Some(Reported { printed, facts }) = reported else {
+            skipped.others += 1;
+            return Printed::default();
+        };
+        let has_problem = add(facts);
+        if choice.quiet && !has_problem {
+            Printed::default()
+        } else {
+            printed
+        }
+    };
+    let pool = choice.pool(0);
+    each(inputs, |input| input, choice, pool, work, report, out)
 }
 
 /// Runs `work` on the items, each in one job, and writes the lines about each result, in order; returns the number of results that were

@@ -103,7 +103,7 @@ impl Facts {
 fn first_rows(items: &[Item], how: &Options) -> Vec<Vec<Row>> {
     let next = AtomicUsize::new(0);
     let made_bytes = AtomicU64::new(0);
-    // Files are taken in their order, so that there is no gap between the files whose rows were made before the table was full.
+    // Files are taken in their order: the ones whose rows are made are the first ones, without a gap.
     let work = || {
         let mut made = Vec::new();
         while made_bytes.load(Ordering::Relaxed) < BATCH_BYTES {
@@ -119,8 +119,10 @@ fn first_rows(items: &[Item], how: &Options) -> Vec<Vec<Row>> {
         made
     };
     let threads = rayon::current_num_threads().min(items.len());
-    let made: Vec<Vec<(usize, Vec<Row>)>> = (0..threads).into_par_iter().map(|_| work()).collect();
-    let mut made: Vec<(usize, Vec<Row>)> = made.into_iter().flatten().collect();
+    let mut made: Vec<(usize, Vec<Row>)> = (0..threads)
+        .into_par_iter()
+        .flat_map_iter(|_| work())
+        .collect();
     made.sort_unstable_by_key(|(index, _)| *index);
     made.into_iter().map(|(_, rows)| rows).collect()
 }

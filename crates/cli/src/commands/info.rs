@@ -14,8 +14,7 @@ use meshmap_catalog::{Depth, SHARES};
 use super::{Outcome, Reporting, bad, print_stderr, usage};
 use crate::inputs::{self, Choice, Found, Input, Reading, folder_parser};
 use crate::page::{self, List};
-use crate::pool::Waits;
-use crate::progress::{self, Printed};
+use crate::progress::{self, Printed, Reported};
 use crate::screen::{Screen, Style};
 use crate::words::{NOT_CHECKED, Troubled};
 use crate::{damage, report, rows, text};
@@ -136,18 +135,11 @@ fn one(
     Ok(Outcome::good_if(!inspection.is_broken()))
 }
 
-/// The row or the object of one of many files.
-struct Row {
-    printed: Printed,
+/// The facts of a file that the last line adds up.
+struct Facts {
     troubled: Troubled,
     /// The size of the file.
     bytes: u64,
-}
-
-impl Waits for Row {
-    fn held_bytes(&self) -> u64 {
-        self.printed.held_bytes()
-    }
 }
 
 /// A row or an object for each file, in order, as they are done, and a line about all rows.
@@ -177,36 +169,23 @@ fn many(
             } else {
                 Printed::result(text::joined(vec![layout.line(&inspection)]))
             };
-            Some(Row {
+            Some(Reported {
                 printed,
-                troubled: Troubled::of(&inspection),
-                bytes: inspection.bytes.unwrap_or(0),
+                facts: Facts {
+                    troubled: Troubled::of(&inspection),
+                    bytes: inspection.bytes.unwrap_or(0),
+                },
             })
         }
     };
-    let report = |_: &Input, row: Option<Row>| {
-        let Some(row) = row else {
-            found.skipped.others += 1;
-            return Printed::default();
-        };
+    let add = |facts: Facts| {
         files += 1;
-        troubled += row.troubled;
-        bytes += row.bytes;
-        if choice.quiet && row.troubled.sum() == 0 {
-            Printed::default()
-        } else {
-            row.printed
-        }
+        troubled += facts.troubled;
+        bytes += facts.bytes;
+        facts.troubled.sum() > 0
     };
-    let handed = progress::each(
-        &inputs,
-        |input| input,
-        choice,
-        choice.pool(0),
-        work,
-        report,
-        out,
-    )?;
+    let skipped = &mut found.skipped;
+    let handed = progress::each_mesh_file(&inputs, choice, skipped, work, add, out)?;
     for (path, error) in &found.unreadable {
         files += 1;
         troubled.not_readable += 1;

@@ -11,8 +11,7 @@ use meshmap_catalog::{Depth, SHARES};
 
 use super::{Outcome, Reporting};
 use crate::inputs::{self, Choice, Input, Problem, Reading, TWO_FILES};
-use crate::pool::Waits;
-use crate::progress::{self, Printed};
+use crate::progress::{self, Printed, Reported};
 use crate::rules::Allowed;
 use crate::screen::{Screen, Style};
 use crate::words::Troubled;
@@ -120,27 +119,12 @@ pub(crate) fn run(
         let args = args.clone();
         move |input: &Input| check(input, &args, &how, single, screen)
     };
-    let report = |_: &Input, checked: Option<Checked>| {
-        let Some(Checked { printed, verdict }) = checked else {
-            found.skipped.others += 1;
-            return Printed::default();
-        };
+    let add = |verdict: Verdict| {
         sum.add(verdict);
-        if choice.quiet && !verdict.fails {
-            Printed::default()
-        } else {
-            printed
-        }
+        verdict.fails
     };
-    let handed = progress::each(
-        &inputs,
-        |input| input,
-        choice,
-        choice.pool(0),
-        work,
-        report,
-        out,
-    )?;
+    let skipped = &mut found.skipped;
+    let handed = progress::each_mesh_file(&inputs, choice, skipped, work, add, out)?;
     let is_done = handed == inputs.len();
     for (path, error) in found.unreadable.iter().filter(|_| is_done) {
         let troubled = Troubled {
@@ -229,18 +213,6 @@ fn verdict_line(
     )
 }
 
-/// A file that was checked.
-struct Checked {
-    printed: Printed,
-    verdict: Verdict,
-}
-
-impl Waits for Checked {
-    fn held_bytes(&self) -> u64 {
-        self.printed.held_bytes()
-    }
-}
-
 /// Checks a file: what is printed of it, and how it did.
 fn check(
     input: &Input,
@@ -248,7 +220,7 @@ fn check(
     how: &Reading,
     single: bool,
     screen: Screen,
-) -> Option<Checked> {
+) -> Option<Reported<Verdict>> {
     let mut inspection = inspect::inspect(input, how, Depth::Everything, args.json)?;
     if let (true, Some(file)) = (args.cross_check, &inspection.file) {
         let differs = match cross_check::differs(file, how) {
@@ -297,9 +269,9 @@ fn check(
         };
         printed = text::joined(lines);
     }
-    Some(Checked {
+    Some(Reported {
         printed: Printed::result(printed),
-        verdict,
+        facts: verdict,
     })
 }
 

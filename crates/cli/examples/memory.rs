@@ -279,7 +279,10 @@ fn command(
     printed: &Printed,
 ) {
     let name = lines::name(line);
-    let words = std::iter::once("meshmap".to_owned()).chain(lines::with_paths(line, file, folder));
+    let Some(line_of_file) = lines::with_paths(line, file, folder) else {
+        return;
+    };
+    let words = std::iter::once("meshmap".to_owned()).chain(line_of_file);
     eprintln!("@begun {name}");
     let start = ProcessTime::now();
     printed.clear();

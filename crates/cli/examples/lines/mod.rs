@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use clap::{Command, FromArgMatches};
-use meshmap::{Format, Source};
+use meshmap::{Format, MeshFile, Source};
 use meshmap_export::{Convert, Target};
 
 /// Stands for the file, and for a folder, in a command line.
@@ -226,35 +226,30 @@ fn words(line: &str) -> Line {
     line.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The line with the paths of a file and a folder, and with the addresses and names of this file.
-pub(crate) fn with_paths(line: &Line, file: &Path, folder: &Path) -> Line {
-    let values = [
+/// The line with the paths of a file and a folder, and with the addresses and names of this file. `None` if the line is about an array, and the
+/// file has none.
+pub(crate) fn with_paths(line: &Line, file: &Path, folder: &Path) -> Option<Line> {
+    let mut values = vec![
         (FILE, file.display().to_string()),
         (FOLDER, folder.display().to_string()),
     ];
-    let mut line = line.clone();
-    for (name, value) in values {
-        line.iter_mut()
-            .for_each(|word| *word = word.replace(name, &value));
-    }
     let asks = |name: &str| line.iter().any(|word| word.ends_with(name));
-    if !asks(MESH) && !asks(ARRAY) && !asks(ANIM) {
-        return line;
+    if asks(MESH) {
+        values.push((MESH, first_mesh(file).to_owned()));
     }
-    let [mesh, array] = addresses(file);
-    let animation = if asks(ANIM) {
-        first_animation(file)
-    } else {
-        String::new()
-    };
+    if asks(ARRAY) {
+        values.push((ARRAY, first_array(file)?));
+    }
+    if asks(ANIM) {
+        values.push((ANIM, first_animation(file)));
+    }
+    let mut line = line.clone();
     for word in &mut line {
-        for (name, value) in [(MESH, mesh), (ARRAY, array), (ANIM, &animation)] {
-            if let Some(option) = word.strip_suffix(name) {
-                *word = format!("{option}{value}");
-            }
+        if let Some((name, value)) = values.iter().find(|(name, _)| word.contains(name)) {
+            *word = word.replace(name, value);
         }
     }
-    line
+    Some(line)
 }
 
 /// The format of a file. A file of an unknown format has the options of any.
@@ -262,15 +257,23 @@ pub(crate) fn format_of(source: &Source) -> Format {
     Format::detect(source).unwrap_or(Format::Iqm)
 }
 
-/// The address of the first mesh, and of an array, that files of this format have.
-fn addresses(file: &Path) -> [&'static str; 2] {
+/// The address of the first mesh that files of this format have.
+fn first_mesh(file: &Path) -> &'static str {
     match format_of(&Source::open(file).expect("a file")) {
-        Format::CGeo => ["snapshots[0]", "snapshots[0].positions"],
-        Format::SlMesh => ["high_lod", "high_lod.faces[0].positions"],
-        Format::OpenCtm => ["bodies[0]", "bodies[0].positions"],
-        Format::Tmf => ["meshes[0]", "meshes[0].vertices"],
-        _ => ["meshes[0]", "vertex_arrays[0]"],
+        Format::CGeo => "snapshots[0]",
+        Format::SlMesh => "high_lod",
+        Format::OpenCtm => "bodies[0]",
+        _ => "meshes[0]",
     }
+}
+
+/// The address of the first array of a file. `None` if it has no array. A file that cannot be opened has any.
+fn first_array(file: &Path) -> Option<String> {
+    let Ok(opened) = MeshFile::open(file) else {
+        return Some("positions".to_owned());
+    };
+    let array = opened.arrays().find_map(Result::ok)?;
+    Some(array.address.to_string())
 }
 
 /// The name of the first animation. Names that are too long for an argument, or no animation, are one that no file has.

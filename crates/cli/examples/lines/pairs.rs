@@ -64,7 +64,7 @@ fn all_pairs(counts: &[usize]) -> Pairs {
     pairs
 }
 
-/// The value of a parameter that makes most new pairs with those that are chosen, of the values that are allowed with them.
+/// The value of a parameter that makes most new pairs with the `chosen` values, if it is allowed with them.
 fn best_value(
     parameter: usize,
     count: usize,

@@ -207,7 +207,7 @@ enum Read {
     NoMemory,
 }
 
-/// Makes room for the bytes of a body that have come, which doubles up to `length`. Returns `false` if there is no memory.
+/// Makes room for the bytes of a body that have come, which doubles up to `length`. Returns `false` if the memory does not suffice.
 fn reserve(body: &mut Vec<u8>, needed: u64, length: u64) -> bool {
     /// The room that is made before any byte has come.
     const FIRST: u64 = 1 << 20;

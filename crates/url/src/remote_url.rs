@@ -10,8 +10,8 @@ use crate::split::{Split, scheme_of};
 /// The URL of a file or a folder in a store or on a server.
 ///
 /// [`Display`](fmt::Display) and [`Debug`](fmt::Debug) print it without its user, its password, its query and its fragment. `?..` is in place
-/// of a query. Of a query, only the version of an object is printed, which is not a secret and distinguishes files: `versionId` of S3,
-/// `generation` of Google Cloud, `snapshot` of Azure.
+/// of a query. Only the version of an object in it is printed, which is not a secret and distinguishes files: `versionId` of S3, `generation`
+/// of Google Cloud, `snapshot` of Azure.
 ///
 /// URLs are equal, and ordered, by their whole texts: two URLs that print the same may be two files. Clones share the text.
 #[derive(Clone)]

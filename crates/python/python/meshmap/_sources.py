@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from . import _meshmap
 from ._drawn import EXTENSIONS
@@ -130,7 +130,7 @@ def each_page(sources: Sources) -> Iterator[list[File]]:
 
 def _several(sources: Sources) -> Iterator[tuple[int, _Page]]:
     """The mesh files that sources name, some at a time, with the number of their source."""
-    is_one = isinstance(sources, (str, os.PathLike, RemoteUrl))
+    is_one = _is_one(sources)
     several = _named(sources)
     is_empty = True
     for number, source in enumerate(several):
@@ -146,8 +146,13 @@ def _several(sources: Sources) -> Iterator[tuple[int, _Page]]:
         raise FileNotFoundError(f"no mesh files in {names or 'an empty list'}")
 
 
+def _is_one(sources: Sources) -> TypeGuard[Path]:
+    """True for one source, and not several."""
+    return isinstance(sources, (str, os.PathLike, RemoteUrl))
+
+
 def _named(sources: Sources) -> list[Named]:
-    several = [sources] if isinstance(sources, (str, os.PathLike, RemoteUrl)) else sources
+    several = [sources] if _is_one(sources) else sources
     return [_meshmap.named(source) for source in several]
 
 
@@ -173,8 +178,13 @@ def _files(source: Named, is_one: bool) -> list[File]:
 
 def _is_prefix(url: RemoteUrl) -> bool:
     """True for a URL whose path ends with a slash or has a star. A signature may have both."""
-    path = url.with_secrets().partition("#")[0].partition("?")[0]
+    path = without_query(url)
     return path.endswith("/") or "*" in path
+
+
+def without_query(url: RemoteUrl) -> str:
+    """A URL as it prints, without the mark for its query."""
+    return str(url).partition("?")[0]
 
 
 def _below(source: RemoteUrl) -> Iterator[_Page]:
@@ -243,7 +253,7 @@ Left: TypeAlias = Callable[[list[File]], list[bool]]
 def pieces(sources: Sources, most_bytes: int, left: Left | None = None) -> list[Piece]:
     """The files that sources name, and of which ``left`` is true, as files and ranges. A range is at most a hundredth of what comes before it,
     so that all of them can be divided evenly, and not more than a task."""
-    names = sources if isinstance(sources, (str, os.PathLike, RemoteUrl)) else _named(sources)
+    names = sources if _is_one(sources) else _named(sources)
     several = _named(names)
     made: list[Piece] = []
     # Files that follow each other, of which the first comes after the key `start`.

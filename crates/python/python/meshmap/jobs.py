@@ -162,19 +162,16 @@ def _is_refused(path: Named) -> bool:
     """True for a URL whose key cannot be requested, and would be the path of another output."""
     if not isinstance(path, RemoteUrl) or str(path).startswith("file:"):
         return False
-    key = _without_query(path).partition("://")[2].partition("/")[2]
+    key = _sources.without_query(path).partition("://")[2].partition("/")[2]
     return any(part in ("", ".", "..") for part in key.split("/"))
-
-
-def _without_query(path: Named) -> str:
-    return str(path).partition("?")[0] if isinstance(path, RemoteUrl) else path
 
 
 def _below(path: Named, base: Named | None) -> str | None:
     """The path of an output below its folder, without its ending. None for a file that is not below ``base``."""
     if base is None:
         return path.name if isinstance(path, RemoteUrl) else os.path.basename(path)
-    below = os.path.relpath(_without_query(path), _without_query(base))
+    texts = [_sources.without_query(one) if isinstance(one, RemoteUrl) else one for one in (path, base)]
+    below = os.path.relpath(*texts)
     return None if os.path.isabs(below) or below.partition(os.sep)[0] in (os.curdir, os.pardir) else below
 
 

@@ -249,7 +249,7 @@ fn charge_area(
         1
     };
     let free = FREE_TIMES.saturating_mul(frame.pixels() as u64);
-    let covered = triangles.pixels.saturating_sub(free);
+    let covered = triangles.work.saturating_sub(free);
     budget.work(
         covered.saturating_mul(samples as u64).saturating_mul(times),
         "drawing of triangles that cover the picture many times",

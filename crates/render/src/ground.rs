@@ -76,7 +76,7 @@ impl Shadow {
         let places: Vec<Place> = scene.positions.iter().map(place).collect();
         let triangles = Triangles::new(&scene.triangles, &places);
         budget.work(
-            triangles.pixels,
+            triangles.work,
             "drawing of the shadow of triangles that cover the ground many times",
         )?;
         let middle = 1 << (FINE - 1);

@@ -12,6 +12,11 @@ pub(crate) const BAND: u32 = 32;
 /// The width of a pixel.
 const PIXEL: i32 = 1 << FINE;
 
+/// The cost of the beginning of a row of a triangle, in pixels: thin triangles have few pixels and many rows.
+const ROW: u64 = 12;
+/// Rows that are part of the cost of a triangle, which is counted elsewhere.
+const FREE_ROWS: u64 = 4;
+
 /// No triangle.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -36,8 +41,8 @@ pub(crate) struct Triangles<'a> {
     places: &'a [Place],
     /// The first and the last row of each; the first is greater where none is touched.
     rows: Vec<[u16; 2]>,
-    /// The total number of pixels.
-    pub(crate) pixels: u64,
+    /// The cost of drawing them with one sample in each pixel: their pixels, and [`ROW`] for each row.
+    pub(crate) work: u64,
 }
 
 impl<'a> Triangles<'a> {
@@ -46,10 +51,11 @@ impl<'a> Triangles<'a> {
             corners,
             places,
             rows: Vec::with_capacity(corners.len()),
-            pixels: 0,
+            work: 0,
         };
         // In half parts of pixels.
         let mut area = 0_u64;
+        let mut rows = 0_u64;
         for id in 0..corners.len() as u32 {
             let Some(places) = triangles.of(id) else {
                 triangles.rows.push([1, 0]);
@@ -59,11 +65,14 @@ impl<'a> Triangles<'a> {
             let row = |place: i32| {
                 u16::try_from(place >> FINE).unwrap_or(if place < 0 { 0 } else { u16::MAX })
             };
-            triangles.rows.push([row(y.start), row(y.end)]);
+            let [first, last] = [row(y.start), row(y.end)];
+            triangles.rows.push([first, last]);
+            rows += u64::from(last - first).saturating_sub(FREE_ROWS);
             let [a, b, c] = places;
             area = area.saturating_add(edge(a, b, c.x.into(), c.y.into()).unsigned_abs());
         }
-        triangles.pixels = area >> (2 * FINE + 1);
+        let pixels = area >> (2 * FINE + 1);
+        triangles.work = pixels.saturating_add(rows.saturating_mul(ROW));
         triangles
     }
 

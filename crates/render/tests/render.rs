@@ -767,6 +767,26 @@ fn triangles_that_cover_pictures_many_times_end_the_job() {
         },
         0,
     ));
+    // Thin triangles have few pixels: their rows count.
+    let slivers = |count: u32| {
+        let corners = |index: f32| {
+            let x = index / 500.0;
+            [[x, 0.0, 0.0], [x + 1e-3, 0.0, 0.0], [x, 0.0, 1.0]]
+        };
+        let positions: Vec<[f32; 3]> = (0..500_u16).flat_map(|at| corners(at.into())).collect();
+        let triangle = |index: u32| [0, 1, 2].map(|corner| index % 500 * 3 + corner);
+        let triangles: Vec<[u32; 3]> = (0..count).map(triangle).collect();
+        bodies(&[(&positions, &triangles)])
+    };
+    drawn(&slivers(2000), small(), 0).unwrap();
+    refused(drawn(
+        &slivers(300_000),
+        Render {
+            size: Some([1024; 2]),
+            ..Render::default()
+        },
+        0,
+    ));
     // The work of a job, most of which is done before.
     const ALL: u64 = 2 << 30;
     let file = layers(300);

@@ -203,6 +203,8 @@ pub fn run<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> Exit
 /// Like [`run`], but returns the status as a number, for programs that set the exit status themselves.
 pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T>) -> u8 {
     const FAILURE: u8 = 1;
+    /// The status that a shell shows for a program that SIGPIPE ends.
+    const NO_READER: u8 = 141;
     let parsed = definition()
         .try_get_matches_from(args)
         .and_then(|matches| Cli::from_arg_matches(&matches));
@@ -226,8 +228,8 @@ pub fn run_to_status<T: Into<OsString> + Clone>(args: impl IntoIterator<Item = T
         Ok(Outcome::Usage) => 2,
         Ok(Outcome::Interrupted) => interrupt::STATUS,
         Ok(Outcome::Bad) => FAILURE,
-        // Whoever reads the output has seen enough.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return 0,
+        // Whoever reads the output has seen enough, before all files were read.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return NO_READER,
         Err(_) => FAILURE,
     };
     match outcome.map(drop).and_then(|()| out.flush()) {

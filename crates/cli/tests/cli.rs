@@ -450,6 +450,16 @@ fn full_devices_and_closed_pipes_are_no_panic() {
             "{command}"
         );
     }
+    // The reader ended before all files were read: nothing says that those after it are good.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let many = child::meshmap()
+        .arg("info")
+        .args(vec![&valid; 500])
+        .stdout(writer)
+        .status()
+        .unwrap();
+    assert_eq!(many.code(), Some(141));
     let usage = child::meshmap()
         .stdout(full())
         .stderr(full())

@@ -44,12 +44,12 @@ fn are_same(array: &ArrayEntry, other: &ArrayEntry) -> Result<bool> {
     }
 }
 
-/// The job has done too much work, whatever the array is.
+/// The job has done too much work, or holds too much memory, whatever the array is.
 fn ends_job(error: &Error) -> bool {
     matches!(
         error.cause(),
         Cause::Limit {
-            limit: Limit::Work,
+            limit: Limit::Work | Limit::TotalBytes,
             ..
         }
     )

@@ -223,22 +223,22 @@ fn check(
 ) -> Option<Reported<Verdict>> {
     let mut inspection = inspect::inspect(input, how, Depth::Everything, args.json)?;
     if let (true, Some(file)) = (args.cross_check, &inspection.file) {
-        let differs = match cross_check::differs(file, how) {
-            Ok(address) => {
+        match cross_check::differs(file, how) {
+            Ok(None) => {}
+            Ok(Some(address)) => {
                 let why = "the two decoders do not make the same of it".to_owned();
-                address.map(|address| (address, Problem::other("mismatch", why)))
+                inspection.damage.push(Damage {
+                    address,
+                    state: State::Broken,
+                    range: None,
+                    problem: Problem::other("mismatch", why),
+                    rule: None,
+                });
             }
-            Err(problem) => Some((meshmap::Address::field("file"), problem)),
-        };
-        inspection
-            .damage
-            .extend(differs.map(|(address, problem)| Damage {
-                address,
-                state: State::Broken,
-                range: None,
-                problem,
-                rule: None,
-            }));
+            // Nothing is known to be wrong with the file, but it was not compared to its end.
+            Err(problem) if inspection.damage.is_empty() => inspection.problem = Some(problem),
+            Err(_) => {}
+        }
     }
     if let Some(format) = inspection.format {
         let allowed =

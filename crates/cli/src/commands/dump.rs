@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use meshmap::{Address, ArrayData, Encoding, ErrorKind, Item, MeshFile, Scalar, Segment};
@@ -474,6 +475,73 @@ fn npy(values: &ArrayData, out: &mut impl Write) -> io::Result<()> {
     out.write_all(values.as_bytes())
 }
 
+/// What the numbers of one component are.
+#[derive(Clone)]
+struct ColumnStats {
+    least: f64,
+    most: f64,
+    sum: f64,
+    finite: u64,
+    nan: u64,
+    infinite: u64,
+}
+
+impl ColumnStats {
+    /// The number of columns of which one pass over the rows makes the statistics: a row can have millions of columns.
+    const TOGETHER: usize = 1024;
+
+    /// The statistics of each of these columns.
+    fn of(values: &ArrayData, columns: Range<usize>) -> Vec<Self> {
+        let none = Self {
+            least: f64::INFINITY,
+            most: f64::NEG_INFINITY,
+            sum: 0.0,
+            finite: 0,
+            nan: 0,
+            infinite: 0,
+        };
+        let mut all = vec![none; columns.len()];
+        let width = self::columns(values);
+        let mut begin = columns.start;
+        while values.number(begin).is_some() {
+            for (index, column) in (begin..).zip(&mut all) {
+                if let Some(number) = values.number(index) {
+                    column.add(number);
+                }
+            }
+            begin = begin.saturating_add(width);
+        }
+        all
+    }
+
+    fn add(&mut self, number: f64) {
+        if number.is_nan() {
+            self.nan += 1;
+        } else if number.is_infinite() {
+            self.infinite += 1;
+        } else {
+            self.least = self.least.min(number);
+            self.most = self.most.max(number);
+            self.sum += number;
+            self.finite += 1;
+        }
+    }
+
+    fn words(&self, kind: Scalar) -> String {
+        let mut words = if self.finite == 0 {
+            "no finite number".to_owned()
+        } else {
+            let (least, most) = (shown(self.least, kind), shown(self.most, kind));
+            let mean = self.sum / self.finite as f64;
+            format!("min {least}   max {most}   mean {mean:.6}")
+        };
+        if self.nan + self.infinite > 0 {
+            words += &format!("   {} NaN   {} infinite", self.nan, self.infinite);
+        }
+        words
+    }
+}
+
 /// Least, greatest and mean of each component, what is not finite, and how often which values occur.
 fn stats(
     address: &str,
@@ -490,37 +558,13 @@ fn stats(
         .collect();
     writeln!(out, "{address}   {} {kind}", shape.join(" x "))?;
     writeln!(out)?;
-    let components = columns(values);
     let mut all = (f64::INFINITY, f64::NEG_INFINITY);
-    for component in 0..components {
-        let (mut least, mut most, mut sum, mut finite, mut nan, mut infinite) =
-            (f64::INFINITY, f64::NEG_INFINITY, 0.0, 0_u64, 0_u64, 0_u64);
-        for number in values.numbers().skip(component).step_by(components) {
-            if number.is_nan() {
-                nan += 1;
-            } else if number.is_infinite() {
-                infinite += 1;
-            } else {
-                (least, most) = (least.min(number), most.max(number));
-                sum += number;
-                finite += 1;
-            }
-        }
-        all = (all.0.min(least), all.1.max(most));
-        let wrong = if nan + infinite > 0 {
-            format!("   {nan} NaN   {infinite} infinite")
-        } else {
-            String::new()
-        };
-        if finite == 0 {
-            writeln!(out, "  [{component}]   no finite number{wrong}")?;
-        } else {
-            let (least, most) = (shown(least, kind), shown(most, kind));
-            writeln!(
-                out,
-                "  [{component}]   min {least}   max {most}   mean {:.6}{wrong}",
-                sum / finite as f64
-            )?;
+    let count = columns(values);
+    for first in (0..count).step_by(ColumnStats::TOGETHER) {
+        let columns = first..count.min(first + ColumnStats::TOGETHER);
+        for (component, column) in columns.clone().zip(ColumnStats::of(values, columns)) {
+            all = (all.0.min(column.least), all.1.max(column.most));
+            writeln!(out, "  [{component}]   {}", column.words(kind))?;
         }
     }
     let (least, most) = all;

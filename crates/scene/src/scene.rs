@@ -22,7 +22,7 @@ use crate::pose::Pose;
 use crate::remark::Remark;
 use crate::shape::Shape;
 use crate::skeleton::Skeleton;
-use crate::snapshots::Snapshots;
+use crate::snapshots::{ObjectName, Snapshots};
 use crate::tint::Tints;
 use crate::unit::Unit;
 use crate::vector::is_degenerate;
@@ -169,7 +169,7 @@ impl Scene {
                 groups.push(vec![usize::try_from(index).unwrap_or(usize::MAX)]);
             }
         }
-        let name = snapshots::object_name(proxy);
+        let name = Arc::new(ObjectName::of(proxy));
         let mut have_triangles = false;
         for numbers in groups {
             let Some(mut snapshots) = Snapshots::new(proxy, &name, &numbers) else {

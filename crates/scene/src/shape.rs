@@ -493,16 +493,16 @@ impl Shape {
         let address = || self.address().to_string();
         facts.add(FactKind::Shapes, address);
         // Names of faces are made here.
-        let is_named = self.face.is_none() && !self.name().is_empty();
+        let is_stored = self.face.is_none();
         match &self.geometry {
             Geometry::Mesh(view) => {
-                if is_named {
+                if is_stored && !view.name().is_empty() {
                     facts.add(FactKind::Names, || beginning_of(view.name()));
                 }
                 add_facts_of_mesh(view, facts);
             }
             Geometry::Snapshots(snapshots) => {
-                if is_named {
+                if is_stored && snapshots.is_named() {
                     facts.add(FactKind::Names, || beginning_of(snapshots.name()));
                 }
                 snapshots.add_facts(facts);

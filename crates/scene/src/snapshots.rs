@@ -1,10 +1,10 @@
 //! CGeo: one object through time.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use meshmap::cgeo::{Parts, Proxy, Snapshot};
-use meshmap::{Meter, Scratch};
+use meshmap::{Meter, Scratch, Text};
 
 use crate::error::{Error, Result};
 use crate::fact::{FactKind, Facts, beginning_of_text};
@@ -19,18 +19,32 @@ pub(crate) fn unit(proxy: &Proxy) -> Unit {
     }
 }
 
-/// The name of the object; empty if it has none.
-pub(crate) fn object_name(proxy: &Proxy) -> Arc<str> {
-    let name = proxy.object_name();
-    name.map_or_else(|| "".into(), |name| name.to_string_lossy().into())
+/// The name of the object; empty if it has none. Its text is made when it is asked for: pictures of thousands of snapshots do without.
+pub(crate) struct ObjectName {
+    stored: Text,
+    text: OnceLock<String>,
+}
+
+impl ObjectName {
+    pub(crate) fn of(proxy: &Proxy) -> Self {
+        Self {
+            stored: proxy.object_name().unwrap_or_default(),
+            text: OnceLock::new(),
+        }
+    }
+
+    fn text(&self) -> &str {
+        self.text
+            .get_or_init(|| self.stored.to_string_lossy().into_owned())
+    }
 }
 
 /// The snapshots of a shape.
 #[derive(Clone)]
 pub(crate) struct Snapshots {
     proxy: Proxy,
-    /// The name of the object, which all shapes of a file share; empty if it has none.
-    name: Arc<str>,
+    /// All shapes of a file share it.
+    name: Arc<ObjectName>,
     /// Ascending in time; never none.
     keys: Vec<Key>,
     /// The snapshot whose samples were read last, by its number: all of them share what has been read to find one.
@@ -69,7 +83,7 @@ impl Key {
 
 impl Snapshots {
     /// `None` without a snapshot.
-    pub(crate) fn new(proxy: &Proxy, name: &Arc<str>, numbers: &[usize]) -> Option<Self> {
+    pub(crate) fn new(proxy: &Proxy, name: &Arc<ObjectName>, numbers: &[usize]) -> Option<Self> {
         if numbers.is_empty() {
             return None;
         }
@@ -104,7 +118,11 @@ impl Snapshots {
     }
 
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        self.name.text()
+    }
+
+    pub(crate) fn is_named(&self) -> bool {
+        !self.name.stored.is_empty()
     }
 
     pub(crate) fn keys(&self) -> &[Key] {

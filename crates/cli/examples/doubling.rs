@@ -190,6 +190,7 @@ fn all_rows(kinds: &[Kind], plan: &Plan) -> impl Iterator<Item = Row> {
                 let Some(kind) = kinds.get(index) else {
                     return done;
                 };
+                eprintln!("kind {} of {}: {}", index + 1, kinds.len(), name_of(kind));
                 done.push((index, rows(kind, plan)));
             }
         };
@@ -391,7 +392,9 @@ fn run(kind: &Kind, n: usize, skipped: &HashSet<String>, plan: &Plan) -> Run {
         if skipped.contains(&name) {
             continue;
         }
-        let Some(line) = lines::with_paths(&line, &file, &folder.path) else {
+        // Numbers of a small file may describe a large array, and the time of reading it grows with the array.
+        let most_of_array = 16 * run.stored as u64;
+        let Some(line) = lines::with_paths(&line, &file, &folder.path, most_of_array) else {
             continue;
         };
         let arguments = ["--command".to_owned(), name].into_iter();

@@ -279,7 +279,7 @@ fn command(
     printed: &Printed,
 ) {
     let name = lines::name(line);
-    let Some(line_of_file) = lines::with_paths(line, file, folder) else {
+    let Some(line_of_file) = lines::with_paths(line, file, folder, u64::MAX) else {
         return;
     };
     let words = std::iter::once("meshmap".to_owned()).chain(line_of_file);

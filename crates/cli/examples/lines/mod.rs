@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use clap::{Command, FromArgMatches};
-use meshmap::{Format, MeshFile, Source};
+use meshmap::{ArrayEntry, Format, MeshFile, Source};
 use meshmap_export::{Convert, Target};
 
 /// Stands for the file, and for a folder, in a command line.
@@ -227,8 +227,8 @@ fn words(line: &str) -> Line {
 }
 
 /// The line with the paths of a file and a folder, and with the addresses and names of this file. `None` if the line is about an array, and the
-/// file has none.
-pub(crate) fn with_paths(line: &Line, file: &Path, folder: &Path) -> Option<Line> {
+/// file has none of at most this many bytes.
+pub(crate) fn with_paths(line: &Line, file: &Path, folder: &Path, most: u64) -> Option<Line> {
     let mut values = vec![
         (FILE, file.display().to_string()),
         (FOLDER, folder.display().to_string()),
@@ -238,7 +238,7 @@ pub(crate) fn with_paths(line: &Line, file: &Path, folder: &Path) -> Option<Line
         values.push((MESH, first_mesh(file).to_owned()));
     }
     if asks(ARRAY) {
-        values.push((ARRAY, first_array(file)?));
+        values.push((ARRAY, first_array(file, most)?));
     }
     if asks(ANIM) {
         values.push((ANIM, first_animation(file)));
@@ -267,12 +267,17 @@ fn first_mesh(file: &Path) -> &'static str {
     }
 }
 
-/// The address of the first array of a file. `None` if it has no array. A file that cannot be opened has any.
-fn first_array(file: &Path) -> Option<String> {
+/// The address of the first array of a file that has at most this many bytes. `None` if there is none. A file that cannot be opened has any.
+fn first_array(file: &Path, most: u64) -> Option<String> {
     let Ok(opened) = MeshFile::open(file) else {
         return Some("positions".to_owned());
     };
-    let array = opened.arrays().find_map(Result::ok)?;
+    let bytes = |array: &ArrayEntry| {
+        let numbers = array.shape.iter().flatten().product::<u64>();
+        numbers.saturating_mul(array.scalar.size() as u64)
+    };
+    let mut arrays = opened.arrays().filter_map(Result::ok);
+    let array = arrays.find(|array| bytes(array) <= most)?;
     Some(array.address.to_string())
 }
 

@@ -133,7 +133,11 @@ fn only_position(mesh: &Mesh) -> Option<[f32; 3]> {
     let mut common = None;
     for face in mesh.faces() {
         let Domain { min, max } = face.position_domain();
+        let mut before = None;
         for stored in face.raw_positions().iter() {
+            if before.replace(stored) == Some(stored) {
+                continue;
+            }
             let mut position = [[0.0; 3]];
             dequantize(&[stored.map(le::U16::new)], min, max, &mut position);
             let [position] = position;

@@ -459,6 +459,9 @@ pub(crate) enum List {
     Boxes,
 }
 
+/// The memory for a row of a [`list`], with its line.
+pub(crate) const LIST_ROW_BYTES: u64 = 768;
+
 /// A row for each snapshot.
 pub(crate) fn list(proxy: &meshmap::cgeo::Proxy, inspection: &Inspection, what: List) -> Table {
     let titles: &[&str] = match what {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use meshmap::{Bounds, Format, MeshFile, Parallelism};
 use meshmap_job::{
-    Assumption, Budget, Error, Finder, Moment, Name, Named, Result, Warning, When,
+    Assumption, Budget, Error, Finder, Moment, Name, Named, Result, Run, Warning, When,
     has_many_snapshots,
 };
 use meshmap_outputs::{Output, Place, Written};
@@ -65,10 +65,30 @@ impl Render {
         self.every.map_or(1, NonZero::get)
     }
 
+    /// The meshes that are asked for are snapshots, so that no other moment can be drawn.
+    fn names_snapshots(&self, file: &MeshFile) -> bool {
+        !self.meshes.is_empty() && file.as_cgeo().is_some()
+    }
+
+    /// The moments of pictures that show all of them; `None` if nothing moves.
+    fn run(&self, file: &MeshFile, budget: &Budget) -> Result<Option<Run>> {
+        if self.names_snapshots(file) {
+            return Ok(None);
+        }
+        self.finder().all(file, self.every(), budget)
+    }
+
     /// The moment that is drawn in one picture.
     fn moment(&self, file: &MeshFile) -> Result<Named> {
-        let moves = self.meshes.is_empty() && has_many_snapshots(file);
         let finder = self.finder();
+        if self.names_snapshots(file) && finder.when != When::Usual {
+            let what = "the meshes that are asked for are snapshots already".to_owned();
+            return Err(Error::NotHeld {
+                target: TARGET,
+                what,
+            });
+        }
+        let moves = self.meshes.is_empty() && has_many_snapshots(file);
         let is_first = moves && finder.when == When::Usual && finder.anim.is_none();
         Finder {
             when: if is_first {
@@ -206,7 +226,7 @@ impl Render {
     }
 
     fn write_animation(&self, file: &MeshFile, place: &Place, budget: &Budget) -> Result<Rendered> {
-        let Some(run) = self.finder().all(file, self.every(), budget)? else {
+        let Some(run) = self.run(file, budget)? else {
             let (picture, mut rendered) = self.picture_within(file, budget)?;
             rendered.report.warn(Warning::NothingMoves, 1);
             return save(&picture, place, rendered);
@@ -272,7 +292,7 @@ impl Render {
     fn write_sheet(&self, file: &MeshFile, place: &Place, budget: &Budget) -> Result<Rendered> {
         let images = &mut Images::of_mode(self.mode);
         let frame = self.frame();
-        let moments = match self.finder().all(file, self.every(), budget)? {
+        let moments = match self.run(file, budget)? {
             Some(run) => run.moments,
             None => vec![self.moment(file)?],
         };

@@ -802,6 +802,34 @@ fn triangles_that_cover_pictures_many_times_end_the_job() {
     refused(drawn(&file, turntable(), ALL - 2 * one));
 }
 
+/// Meshes of a CGeo file are snapshots: a picture that names them shows no other moment.
+#[test]
+fn snapshots_that_are_named_as_meshes_do_not_move() {
+    let wave = MeshFile::open(data::valid("cgeo", "anim_a.cgeo")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.png");
+    let named = || Render {
+        meshes: vec!["snapshots[2]".parse().unwrap()],
+        ..small()
+    };
+    let sheet = Render {
+        sheet: true,
+        ..named()
+    };
+    assert_eq!(sheet.write_file(&wave, &path).unwrap().pictures, 1);
+    let at = Render {
+        snapshot: Some(1),
+        ..named()
+    };
+    let error = at.write_file(&wave, &path).unwrap_err().to_string();
+    assert!(error.contains("are snapshots already"), "{error}");
+    let same = Render {
+        snapshot: Some(2),
+        ..small()
+    };
+    assert_eq!(picture(&named(), &wave), picture(&same, &wave));
+}
+
 #[test]
 fn what_cannot_be_drawn_is_said_in_words() {
     let still = MeshFile::open(data::valid("tmf", "v021_unified_cube.tmf")).unwrap();

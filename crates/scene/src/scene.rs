@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use meshmap::slmesh::PhysicsConvex;
 use meshmap::{
-    Axis, Charge, Conventions, Format, MeshFile, MeshView, Meter, Role, Semantic, VOrigin, Winding,
+    Axis, Charge, Conventions, Format, MeshFile, MeshView, Meter, Semantic, VOrigin, Winding,
 };
 
 use crate::clip::Clip;
@@ -164,11 +164,8 @@ impl Scene {
             }
             groups.push(numbers);
         }
-        for role in select::roles_of_addresses(file, options)? {
-            if let Role::Snapshot { index, .. } = role {
-                groups.push(vec![usize::try_from(index).unwrap_or(usize::MAX)]);
-            }
-        }
+        let named = select::snapshots_at(file, proxy, &options.meshes)?;
+        groups.extend(named.into_iter().map(|number| vec![number]));
         let name = Arc::new(ObjectName::of(proxy));
         let mut have_triangles = false;
         for numbers in groups {

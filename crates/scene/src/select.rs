@@ -1,10 +1,14 @@
 //! The meshes of a file that are asked for.
 
-use meshmap::{Address, ErrorKind, MeshEntry, MeshFile, MeshView, Role};
+use meshmap::cgeo::Proxy;
+use meshmap::{Address, ErrorKind, MeshEntry, MeshFile, MeshView, Segment};
 
 use crate::error::Result;
-use crate::options::{Levels, SceneOptions};
+use crate::options::Levels;
 use crate::slmesh;
+
+/// The field of the snapshots of a CGeo file in addresses.
+const SNAPSHOTS: &str = "snapshots";
 
 /// A mesh that is listed, without its name: thousands of meshes may have one long name.
 pub(crate) struct Listed {
@@ -29,22 +33,30 @@ pub(crate) fn default_meshes(file: &MeshFile, wanted: Levels) -> Result<Vec<List
     Ok(listed)
 }
 
-/// The roles of the meshes at the addresses, in the order of these: of formats whose meshes are listed without reading them.
-pub(crate) fn roles_of_addresses(file: &MeshFile, options: &SceneOptions) -> Result<Vec<Role>> {
-    let mut roles = Vec::new();
-    for address in &options.meshes {
-        let before = roles.len();
-        for entry in file.meshes()? {
-            if is_meant(&entry, address) {
-                roles.push(entry.role);
+/// The numbers of the snapshots at the addresses, in the order of these.
+pub(crate) fn snapshots_at(
+    file: &MeshFile,
+    proxy: &Proxy,
+    addresses: &[Address],
+) -> Result<Vec<usize>> {
+    let count = proxy.snapshot_count();
+    let mut numbers = Vec::new();
+    for address in addresses {
+        let named = match address.segments() {
+            [Segment::Field(field)] if field == SNAPSHOTS => 0..count,
+            [Segment::Field(field), Segment::Index(number), ..] if field == SNAPSHOTS => {
+                let number = usize::try_from(*number).unwrap_or(usize::MAX);
+                number..number.saturating_add(1).min(count)
             }
-        }
-        if roles.len() == before {
+            _ => 0..0,
+        };
+        if named.is_empty() {
             // Fails, and says what there is.
             file.mesh(address)?;
         }
+        numbers.extend(named);
     }
-    Ok(roles)
+    Ok(numbers)
 }
 
 /// `true` if an address names a mesh, a part that contains it, or a part of it.

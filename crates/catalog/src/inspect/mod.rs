@@ -157,7 +157,7 @@ pub fn check(file: &MeshFile) -> Checked {
 
 /// The findings about a file, and the parts that cannot be used.
 fn problems(file: &MeshFile, bytes: Option<u64>, depth: Depth) -> (Vec<Finding>, Damages) {
-    let mut damages = Damages::default();
+    let mut damages = Damages::of(file, bytes);
     beyond_the_end(file, bytes, &mut damages);
     if let Some(proxy) = file.as_cgeo() {
         cgeo::walk(proxy, bytes, depth, &mut damages);
@@ -199,6 +199,7 @@ fn look_at(file: MeshFile, with_facts: bool, inspection: &mut Inspection) {
         inspection.facts = Some(facts(&file, threads, &mut look));
     }
     inspection.problem = problem;
+    inspection.has_more_damage = damages.has_more;
     inspection.damage = damages.list;
     inspection.file = Some(file);
 }

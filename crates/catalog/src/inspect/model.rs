@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::lists::Lists;
 use super::serialize::{as_map, as_pair};
 use crate::depth::Depth;
-use crate::input::{Input, Problem};
+use crate::input::{Input, Problem, memory_for};
 use crate::text;
 
 /// Reading a file of this size costs no more than reading parts of it.
@@ -148,19 +148,53 @@ impl Damage {
     }
 }
 
-/// The parts of a file that cannot be used, each once.
-#[derive(Debug, Default)]
+/// The parts of a file that cannot be used, each once: as many as there is memory for.
+#[derive(Debug)]
 pub(super) struct Damages {
     pub(super) list: Vec<Damage>,
     seen: HashSet<String>,
+    most: usize,
+    /// There are more, which the last of the list says.
+    pub(super) has_more: bool,
 }
 
 impl Damages {
+    /// The memory for a part, with its words.
+    const OF_PART: u64 = 768;
+
+    /// No parts of a file of this length yet.
+    pub(super) fn of(file: &MeshFile, bytes: Option<u64>) -> Self {
+        let most = memory_for(file.limits(), bytes.unwrap_or(0)) / Self::OF_PART;
+        Self {
+            list: Vec::new(),
+            seen: HashSet::new(),
+            most: usize::try_from(most).unwrap_or(usize::MAX),
+            has_more: false,
+        }
+    }
+
     /// The first that is said of a part counts.
     pub(super) fn add(&mut self, damage: Damage) {
-        if self.seen.insert(damage.address.to_string()) {
-            self.list.push(damage);
+        if self.has_more || self.seen.contains(&damage.address.to_string()) {
+            return;
         }
+        if self.list.len() == self.most {
+            self.has_more = true;
+            let why = format!(
+                "more than {} parts cannot be used, for which the memory is not enough; raise the limit with --max-memory",
+                text::count(self.most)
+            );
+            self.list.push(Damage {
+                address: Address::field("file"),
+                state: State::Broken,
+                range: None,
+                problem: Problem::other("limit_exceeded", why),
+                rule: None,
+            });
+            return;
+        }
+        self.seen.insert(damage.address.to_string());
+        self.list.push(damage);
     }
 
     /// Returns `true` if something at the address, or in it, is damaged.
@@ -341,6 +375,8 @@ pub struct Inspection {
     pub findings: Vec<Finding>,
     /// The parts that cannot be used.
     pub damage: Vec<Damage>,
+    /// There was no memory for all of them.
+    pub(super) has_more_damage: bool,
     /// Sections of a file that could not be opened, as its header declares them.
     pub salvaged: Vec<Part>,
     /// The number of reads, and of bytes.
@@ -434,6 +470,7 @@ impl Inspection {
             lists: Lists::default(),
             findings: Vec::new(),
             damage: Vec::new(),
+            has_more_damage: false,
             salvaged: Vec::new(),
             reads: [0; 2],
         }
@@ -502,7 +539,7 @@ impl Inspection {
     pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
         let known = ByAddress::new(&self.damage);
         let salvaged = self.salvaged.iter().cloned();
-        let usual = if self.depth == Depth::Everything {
+        let usual = if self.depth == Depth::Everything && !self.has_more_damage {
             State::Intact
         } else {
             State::NotChecked

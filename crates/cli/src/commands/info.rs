@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use meshmap::MeshFile;
 use meshmap::cgeo::Dialect;
+use meshmap::{MeshFile, Meter};
 use meshmap_catalog::inspect::{self, parse_dialect};
 use meshmap_catalog::json;
 use meshmap_catalog::{Depth, SHARES};
@@ -119,7 +119,17 @@ fn one(
     let proxy = inspection.file.as_ref().and_then(MeshFile::as_cgeo);
     let lines = match (args.list(), proxy) {
         (None, _) => page::lines(&inspection, &args.textures, screen, how.mmap),
-        (Some(what), Some(proxy)) => page::list(proxy, &inspection, what).lines(screen.width),
+        (Some(what), Some(proxy)) => {
+            let bytes = page::LIST_ROW_BYTES.saturating_mul(inspection.meshes().len() as u64);
+            let meter = Meter::current();
+            let room = meter
+                .as_ref()
+                .map(|meter| meter.take(bytes, "list of snapshots"));
+            if let Some(Err(error)) = &room {
+                return bad(screen.problem(&format!("{}: {error}", input.shown())));
+            }
+            page::list(proxy, &inspection, what).lines(screen.width)
+        }
         (Some(_), None) => {
             let format = inspection
                 .file

@@ -112,6 +112,23 @@ impl Fragments {
         self.store.lock().remove(&range);
     }
 
+    /// The parts of a range that were not supplied, in order. A range without an end is as long as the file, if its length is known.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let fragments = meshmap::Fragments::new(Some(100));
+    /// fragments.supply(10, vec![0; 20])?;
+    /// assert_eq!(fragments.missing(0..u64::MAX), [0..10, 30..100]);
+    /// # Ok::<(), meshmap::Error>(())
+    /// ```
+    #[must_use]
+    pub fn missing(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let state = self.store.lock();
+        let end = range.end.min(state.len.unwrap_or(u64::MAX));
+        state.gaps(&(range.start..end))
+    }
+
     /// The number of bytes held so far.
     #[must_use]
     pub fn held(&self) -> u64 {
@@ -155,7 +172,7 @@ impl Fragments {
 
     /// The ranges to ask for in place of the missing ones that a [`step`](Self::step) returned, to save requests.
     ///
-    /// Ranges at most `gap` bytes apart are joined. If the file has at most 256 KiB, all that is missing is asked for, because a
+    /// Ranges at most `gap` bytes apart are joined, if the bytes between them are missing as well: nothing is asked for twice. If the file has at most 256 KiB, all that is missing is asked for, because a
     /// request takes longer than its bytes. If nothing is known of the file, the first range is asked for, with at least `first` bytes: its
     /// response has the length of the file, and often what is needed next.
     ///
@@ -164,6 +181,8 @@ impl Fragments {
     /// ```
     /// let fragments = meshmap::Fragments::new(Some(1 << 20));
     /// assert_eq!(fragments.requests(&[0..10, 12..20, 100..110], 4, 64), [0..20, 100..110]);
+    /// fragments.supply(10, vec![0; 2])?;
+    /// assert_eq!(fragments.requests(&[0..10, 12..20, 100..110], 4, 64), [0..10, 12..20, 100..110]);
     /// let small = meshmap::Fragments::new(Some(1 << 10));
     /// small.supply(0, vec![0; 20])?;
     /// assert_eq!(small.requests(&[100..110], 4, 64), [20..1024]);
@@ -178,7 +197,10 @@ impl Fragments {
         let state = self.store.lock();
         let mut requests = match state.len {
             Some(len) if len <= SMALL && !missing.is_empty() => state.gaps(&(0..len)),
-            _ => coalesce(missing, gap),
+            _ => coalesce(missing, gap)
+                .iter()
+                .flat_map(|range| state.gaps(range))
+                .collect(),
         };
         let is_nothing_known = state.len.is_none() && state.pieces.is_empty();
         if is_nothing_known {

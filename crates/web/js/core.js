@@ -1,6 +1,6 @@
 import initModule, { Session } from './module.js';
 import { MeshmapError, errorOf } from './error.js';
-import { BlobSource, UrlSource } from './source.js';
+import { BlobSource, UrlSource, throwIfAborted } from './source.js';
 
 /**
  * Options for reading files. URLs are fetched with the settings of {@link import('./source.js').FetchSettings}.
@@ -10,9 +10,12 @@ import { BlobSource, UrlSource } from './source.js';
  * @property {number} [maxBlockBytes] Maximum size of a decoded array or block; 512 MiB.
  * @property {number} [maxTotalBytes] Maximum number of bytes that one job decodes, returns or fetches; 1 GiB.
  * @property {number} [maxHeldBytes] Maximum number of bytes of the file that are cached between jobs; 256 MiB. Above it, all are dropped.
- * @property {number} [gap] Ranges that are nearer to each other are one request; 64 KiB. Files up to 256 KiB take two requests at most,
- *     unless the server hides their length.
+ * @property {number} [gap] Ranges that are nearer to each other are one request, if the bytes between them are missing as well; 64 KiB. Files
+ *     up to 256 KiB take two requests at most, unless the server hides their length.
  * @property {number} [first] The least that the first request for a URL asks for, in bytes; 64 KiB.
+ * @property {boolean} [prefetch] OpenCTM, TMF: the rest of the file is fetched when it is opened, because all of it will be shown; false. The
+ *     loader of three.js does so.
+ * @property {number} [whole] IQM, OpenCTM and TMF files of at most so many bytes take two requests at most as well; 4 MiB.
  */
 
 /** @type {Map<string, Promise<unknown>>} */
@@ -43,6 +46,9 @@ async function bytesOf(address) {
     return readFile(new URL(address));
 }
 
+/** The least that is read ahead at most, where each part of a file says where the next one is. */
+const MOST_AHEAD = 2 ** 24;
+
 /** Jobs that do not wait for each other, so that several snapshots can be fetched at the same time. */
 const OVERLAPPING = new Set(['moment']);
 
@@ -59,11 +65,16 @@ export class CoreFile {
      * @param {CoreOptions & import('./source.js').FetchSettings} options
      */
     constructor(source, options) {
-        const { maxBlockBytes = 2 ** 29, maxTotalBytes = 2 ** 30, maxHeldBytes = 2 ** 28, gap = 2 ** 16, first = 2 ** 16 } = options;
+        const { maxBlockBytes = 2 ** 29, maxTotalBytes = 2 ** 30, maxHeldBytes = 2 ** 28 } = options;
+        const { gap = 2 ** 16, first = 2 ** 16, whole = 2 ** 22, prefetch = false } = options;
         this.source = typeof source === 'string' ? new UrlSource(source, options) : new BlobSource(source);
         this.gap = gap;
         this.first = first;
+        this.whole = whole;
         this.maxHeldBytes = maxHeldBytes;
+        /** The longest file that is fetched with its scene. */
+        this.maxPrefetched = Math.min(maxHeldBytes, maxTotalBytes);
+        this.least = prefetch ? this.maxPrefetched : first;
         this.session = new Session(this.source.stats.length ?? undefined, maxBlockBytes, maxTotalBytes);
         /** The last job that does not overlap. @type {Promise<unknown>} */
         this.last = Promise.resolve();
@@ -82,7 +93,7 @@ export class CoreFile {
      * @param {string | Blob} source
      * @param {CoreOptions & import('./source.js').FetchSettings} options
      * @param {AbortSignal} [signal]
-     * @param {(stats: import('./source.js').Stats) => void} [onFetch] Called after each response.
+     * @param {(stats: import('./source.js').Stats) => void} [onFetch] Called while responses arrive, and after each.
      */
     static async open(source, options, signal, onFetch) {
         try {
@@ -143,14 +154,16 @@ export class CoreFile {
                 call(() => this.session.supply(offset, bytes));
                 this.onFetch();
             },
+            progress: () => this.onFetch(),
             /** @type {import('./source.js').Sink['setLength']} */
             setLength: (length) => void (this.isClosed || call(() => this.session.set_length(length))),
         };
+        const given = job === 'scene' ? this.#argumentsOfScene(args) : args;
         let before = '';
-        for (;;) {
-            signal?.throwIfAborted();
+        for (let ahead = this.least; ; ahead = Math.max(ahead, Math.min(4 * ahead, MOST_AHEAD))) {
+            throwIfAborted(signal);
             if (this.isClosed) throw new MeshmapError('cancelled', 'the file is closed');
-            const made = call(() => take(/** @type {any} */ (this.session)[job](...args)));
+            const made = call(() => take(/** @type {any} */ (this.session)[job](...given)));
             if (made) {
                 if (this.session.held() > this.maxHeldBytes) {
                     this.session.forget();
@@ -158,13 +171,23 @@ export class CoreFile {
                 }
                 return made;
             }
-            const needed = this.session.needed(this.gap, this.first);
+            const needed = this.session.needed(this.gap, this.first, this.whole, ahead);
             const now = `${needed.join()} of ${this.source.stats.length}, ${this.drops}`;
             if (now === before) throw new MeshmapError('io', `the job asks for bytes ${needed.join()} again, which it was given`);
             before = now;
             const ranges = Array.from({ length: needed.length / 2 }, (_, i) => /** @type {[number, number]} */ ([needed[2 * i], needed[2 * i + 1]]));
+            this.source.expect(ranges);
             await this.source.read(ranges, sink, signal);
         }
+    }
+
+    /**
+     * The last argument becomes the length of the longest file whose shapes and clips are fetched with the scene.
+     *
+     * @param {unknown[]} args
+     */
+    #argumentsOfScene(args) {
+        return [...args.slice(0, -1), args.at(-1) ? this.maxPrefetched : 0];
     }
 
     close() {

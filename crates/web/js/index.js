@@ -1,16 +1,19 @@
 import { CoreFile } from './core.js';
-import { MeshmapError, errorOf } from './error.js';
-import { RemoteUrl } from './url.js';
+import { MeshmapError } from './error.js';
+import { throwIfAborted } from './source.js';
+import { RemoteUrl, parsed } from './url.js';
+import { CannotLoad, configure, openInWorker, setWorkerLimit } from './workers.js';
 
-export { MeshmapError, RemoteUrl };
+export { MeshmapError, RemoteUrl, configure, setWorkerLimit };
 
 /**
  * Options for opening a file.
  *
  * @typedef {object} OwnOptions
- * @property {boolean} [worker] Reads the file in a worker, which all files share; `true` by default if workers are available.
+ * @property {boolean | Worker} [worker] Reads the file in a worker of a small pool; `true` by default if workers are available. An own worker,
+ *     whose script imports `meshmap/worker`, reads the files that are given to it. `false` reads in the thread of the page.
  * @property {AbortSignal} [signal] Ends the opening.
- * @property {(stats: Stats) => void} [onProgress] Called after each response.
+ * @property {(stats: Stats) => void} [onProgress] Called while responses arrive, and after each.
  *
  * @typedef {import('./core.js').CoreOptions & import('./source.js').FetchSettings & OwnOptions} OpenOptions
  * @typedef {import('./source.js').Stats} Stats
@@ -189,6 +192,8 @@ export { MeshmapError, RemoteUrl };
  * @property {Axis} [up] The axis that points up, in place of the axis of the format.
  * @property {number} [metresPerUnit] The length of 1 in metres, in place of what the file stores.
  * @property {number} [maxMeshes] Maximum number of meshes that are shapes; 4,096.
+ * @property {boolean} [prefetch] IQM, OpenCTM and TMF: fetches the bytes of all shapes and clips with the scene, in few requests; true. `false`
+ *     fetches them when they are asked for.
  * @property {AbortSignal} [signal]
  */
 
@@ -202,14 +207,22 @@ export { MeshmapError, RemoteUrl };
  */
 export async function open(source, options = {}) {
     const { worker = typeof Worker !== 'undefined', signal, onProgress, ...settings } = options;
-    signal?.throwIfAborted();
+    throwIfAborted(signal);
     const isUrl = source instanceof URL || source instanceof RemoteUrl || typeof source === 'string';
     const from = isUrl ? absolute(source)
         : source instanceof Blob ? source : new Blob([/** @type {BlobPart} */ (source)]);
     const request = settings.request && { ...settings.request };
     if (request?.headers) request.headers = [...new Headers(request.headers)];
     const all = { ...settings, request };
-    if (worker) return thread().open(from, all, signal, onProgress);
+    if (worker) {
+        try {
+            const { info, runner } = await openInWorker(worker, from, all, signal, onProgress);
+            return new MeshmapFile({ ...NOTHING, ...info }, runner);
+        } catch (error) {
+            // A page may not allow workers, or none of this package: the thread of the page reads as well.
+            if (!(error instanceof CannotLoad) || worker !== true) throw error;
+        }
+    }
     const { file, info } = await CoreFile.open(from, all, signal, onProgress);
     return new MeshmapFile({ ...NOTHING, ...info }, file);
 }
@@ -221,9 +234,9 @@ export async function open(source, options = {}) {
  */
 function absolute(source) {
     const url = new RemoteUrl(source);
-    const base = globalThis.document?.baseURI ?? globalThis.location?.href;
-    if (!URL.canParse(url.withSecrets(), base)) throw new MeshmapError('network', `${url}: not a URL`);
-    return new URL(url.withSecrets(), base).href;
+    const found = parsed(url.withSecrets(), globalThis.document?.baseURI ?? globalThis.location?.href);
+    if (!found) throw new MeshmapError('network', `${url}: not a URL`);
+    return found.href;
 }
 
 /** Conventions that a format does not specify. */
@@ -293,8 +306,9 @@ export class MeshmapFile {
      * @param {SceneOptions} [options]
      * @returns {Promise<Scene>}
      */
-    async scene({ level = '', snapshot = 0, up, metresPerUnit = 0, maxMeshes = 4096, signal } = {}) {
-        const { value, arrays } = await this.#runner.run('scene', [level, snapshot, up ?? '', metresPerUnit, maxMeshes], signal);
+    async scene({ level = '', snapshot = 0, up, metresPerUnit = 0, maxMeshes = 4096, prefetch = true, signal } = {}) {
+        const args = [level, snapshot, up ?? '', metresPerUnit, maxMeshes, prefetch];
+        const { value, arrays } = await this.#runner.run('scene', args, signal);
         const { joints, ...scene } = value;
         return { ...scene, skeleton: joints && { joints, inverseBind: typed('f32', arrays[0]) } };
     }
@@ -407,117 +421,4 @@ function meshOf({ attributes: described, indexType, ...mesh }, arrays) {
         indices: /** @type {Uint16Array | Uint32Array} */ (typed(indexType, indices)),
         groups: /** @type {Uint32Array} */ (typed('u32', groups)),
     };
-}
-
-/** @type {Thread | null} */
-let shared = null;
-
-/** The worker that files share; a new worker if it has ended. */
-function thread() {
-    if (!shared || shared.hasEnded) shared = new Thread();
-    return shared;
-}
-
-/** A worker, and what waits for it. */
-class Thread {
-    constructor() {
-        this.worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
-        this.hasEnded = false;
-        this.next = 1;
-        /** @type {Map<number, (message: any) => void>} */
-        this.waiting = new Map();
-        /** @type {Map<number, (stats: Stats) => void>} */
-        this.files = new Map();
-        this.worker.onmessage = ({ data }) => this.#receive(data);
-        this.worker.onerror = (event) => {
-            event.preventDefault();
-            this.end(new MeshmapError('crash', `the worker has ended: ${event.message || 'it cannot be loaded'}`));
-        };
-    }
-
-    /** @param {any} message */
-    #receive(message) {
-        const { id, file, stats, error } = message;
-        if (file !== undefined) {
-            this.files.get(file)?.(stats);
-            return;
-        }
-        const answer = this.waiting.get(id);
-        this.waiting.delete(id);
-        answer?.(message);
-        // A module that has ended cannot be used.
-        if (error?.kind === 'crash') this.end(errorOf(error));
-    }
-
-    /**
-     * Ends the worker. What waits for it fails, and so does what is asked for later; the next file gets another one.
-     *
-     * @param {MeshmapError} error
-     */
-    end(error) {
-        this.hasEnded = true;
-        this.worker.terminate();
-        for (const answer of this.waiting.values()) answer({ error: error.toJSON() });
-        this.waiting.clear();
-    }
-
-    /**
-     * @param {object} message
-     * @param {AbortSignal} [signal]
-     * @returns {Promise<any>}
-     */
-    ask(message, signal) {
-        return new Promise((resolve, reject) => {
-            if (signal?.aborted) return reject(signal.reason);
-            if (this.hasEnded) return reject(new MeshmapError('crash', 'the worker of this file has ended: open it again'));
-            const id = this.next++;
-            const abort = () => this.worker.postMessage({ id, op: 'abort' });
-            signal?.addEventListener('abort', abort, { once: true });
-            this.waiting.set(id, (answer) => {
-                signal?.removeEventListener('abort', abort);
-                if (answer.isAbort) reject(signal?.reason);
-                else if (answer.error) reject(Object.assign(errorOf(answer.error), { stats: answer.stats }));
-                else resolve(answer);
-            });
-            this.worker.postMessage({ id, ...message });
-        });
-    }
-
-    /**
-     * @param {string | Blob} source
-     * @param {object} options
-     * @param {AbortSignal} [signal]
-     * @param {(stats: Stats) => void} [onProgress]
-     */
-    async open(source, options, signal, onProgress) {
-        const file = this.next++;
-        /** @type {Stats} */
-        let stats = { requests: 0, bytes: 0, length: null };
-        this.files.set(file, (now) => {
-            stats = now;
-            onProgress?.(now);
-        });
-        const forget = () => this.files.delete(file);
-        const ask = async (/** @type {object} */ message, /** @type {AbortSignal} */ signal) => {
-            const answer = await this.ask({ file, ...message }, signal);
-            stats = answer.stats;
-            return answer;
-        };
-        try {
-            const { value } = await ask({ op: 'open', source, options }, /** @type {any} */ (signal));
-            return new MeshmapFile({ ...NOTHING, ...value }, {
-                get stats() {
-                    return stats;
-                },
-                run: (job, args, signal) => ask({ op: 'job', job, args }, /** @type {any} */ (signal)),
-                close: () => {
-                    forget();
-                    if (!this.hasEnded) this.worker.postMessage({ op: 'close', file });
-                },
-            });
-        } catch (error) {
-            forget();
-            throw error;
-        }
-    }
 }

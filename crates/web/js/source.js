@@ -7,6 +7,7 @@ import { RemoteUrl, withoutSecretsIn } from './url.js';
  * @typedef {object} Stats
  * @property {number} requests Number of requests, including repeated ones; for files on the disk, number of slices.
  * @property {number} bytes Bytes of their responses.
+ * @property {number} expected The bytes that `bytes` reaches when all that is asked for now has come.
  * @property {number | null} length The length of the file, if it is known.
  */
 
@@ -16,6 +17,7 @@ import { RemoteUrl, withoutSecretsIn } from './url.js';
  * @typedef {object} Sink
  * @property {(offset: number, bytes: Uint8Array) => void} supply
  * @property {(length: number) => void} setLength
+ * @property {() => void} progress Called while a response arrives.
  */
 
 /**
@@ -27,6 +29,7 @@ import { RemoteUrl, withoutSecretsIn } from './url.js';
  * @property {number} [retries] The number of times that a request is sent again after no answer, or the status 429 or 5xx; 2. The
  *     wait that a server asks for in `Retry-After` is kept, up to 30 s.
  * @property {number} [timeout] Seconds without a byte after which a request counts as failed; 30.
+ * @property {boolean} [redirects] Follows redirects to other origins; false.
  * @property {number} [maxWhole] The maximum number of bytes of a file that a server without ranges sends whole, and that
  *     is held twice while it arrives; 128 MiB.
  */
@@ -37,14 +40,23 @@ export class UrlSource {
      * @param {string} url An absolute URL.
      * @param {FetchSettings} [settings]
      */
-    constructor(url, { request = {}, parallel = 6, retries = 2, timeout = 30, maxWhole = 2 ** 27 } = {}) {
+    constructor(url, { request = {}, parallel = 6, retries = 2, timeout = 30, redirects = false, maxWhole = 2 ** 27 } = {}) {
         this.url = new RemoteUrl(url);
-        this.settings = { request, parallel, retries, timeout, maxWhole };
+        this.settings = { request, parallel, retries, timeout, redirects, maxWhole };
         /** @type {Stats} */
-        this.stats = { requests: 0, bytes: 0, length: null };
+        this.stats = { requests: 0, bytes: 0, expected: 0, length: null };
         /** @type {Version | null} */
         this.version = null;
         this.isSameOrigin = typeof location !== 'undefined' && new URL(url).origin === location.origin;
+    }
+
+    /**
+     * Counts ranges that are about to be read.
+     *
+     * @param {[number, number][]} ranges
+     */
+    expect(ranges) {
+        expect(this.stats, ranges);
     }
 
     /**
@@ -60,7 +72,8 @@ export class UrlSource {
         const length = this.stats.length ?? Infinity;
         const queue = ranges.map(([start, end]) => [start, Math.min(end, length)]).filter(([start, end]) => start < end);
         const failed = new AbortController();
-        const either = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal;
+        const either = failed.signal;
+        const stop = follow(signal, failed);
         const work = async () => {
             for (let range = queue.shift(); range; range = queue.shift()) {
                 await this.#part(/** @type {[number, number]} */ (range), sink, either);
@@ -71,6 +84,8 @@ export class UrlSource {
         } catch (error) {
             failed.abort();
             throw error;
+        } finally {
+            stop();
         }
     }
 
@@ -80,7 +95,7 @@ export class UrlSource {
      * @param {AbortSignal} [signal]
      */
     async #part([start, end], sink, signal) {
-        const { response, body } = await this.#answer([start, end], signal);
+        const { response, body } = await this.#answer([start, end], sink, signal);
         if (response.status === 416) {
             await this.#pastEnd(response, start, sink, signal);
             return;
@@ -131,6 +146,7 @@ export class UrlSource {
             const text = head.ok ? head.headers.get('content-length') : null;
             if (text !== null) length = Number(text);
         }
+        if (length !== null) this.#checkLength(length);
         if (length === null || length > start) throw this.#response(`no bytes from ${start} on (416)`);
         this.version ??= Version.of(response, length);
         this.#setLength(length, sink);
@@ -140,13 +156,15 @@ export class UrlSource {
      * A response and its bytes; asked for again where that may help.
      *
      * @param {[number, number]} range
+     * @param {Sink} sink
      * @param {AbortSignal} [signal]
      */
-    async #answer([start, end], signal) {
+    async #answer([start, end], sink, signal) {
         for (let attempt = 0; ; attempt += 1) {
             try {
-                return await this.#once([start, end], signal);
+                return await this.#once([start, end], sink, signal);
             } catch (error) {
+                throwIfAborted(signal);
                 if (!(error instanceof MeshmapError) || error.kind !== 'network' || signal?.aborted) throw error;
                 const { retryAfter: asked = 0, isUnanswered } = /** @type {{ retryAfter?: number, isUnanswered?: boolean }} */ (error);
                 if (attempt >= this.settings.retries) {
@@ -160,10 +178,11 @@ export class UrlSource {
 
     /**
      * @param {[number, number]} range
+     * @param {Sink} sink
      * @param {AbortSignal} [signal]
      * @returns {Promise<{ response: Response, body: Uint8Array }>}
      */
-    async #once([start, end], signal) {
+    async #once([start, end], sink, signal) {
         /** @type {Record<string, string>} */
         const headers = { Range: `bytes=${start}-${end - 1}` };
         const tag = this.version?.tag;
@@ -172,7 +191,10 @@ export class UrlSource {
         this.stats.requests += 1;
         const silence = new Silence(this.settings.timeout, signal);
         try {
-            return await this.#receive(headers, end - start, silence);
+            return await this.#receive(headers, end - start, () => {
+                silence.begin();
+                sink.progress();
+            }, silence.signal);
         } catch (error) {
             if (!silence.isOver) throw error;
             throw new MeshmapError('network', `${this.url}: no byte for ${this.settings.timeout} s`);
@@ -184,10 +206,11 @@ export class UrlSource {
     /**
      * @param {Record<string, string>} headers
      * @param {number} asked The length of the range.
-     * @param {Silence} silence
+     * @param {() => void} onPiece Called when bytes have come.
+     * @param {AbortSignal} signal
      */
-    async #receive(headers, asked, silence) {
-        const response = await this.#fetch({ headers }, silence.signal);
+    async #receive(headers, asked, onPiece, signal) {
+        const response = await this.#fetch({ headers }, signal);
         if (response.status >= 500 || response.status === 429) {
             await response.body?.cancel();
             const error = new MeshmapError('network', `${this.url}: the server answers ${response.status}`);
@@ -202,56 +225,51 @@ export class UrlSource {
         if (response.status === 206 && encoding && encoding !== 'identity') {
             throw this.#response(`compressed by the server (${encoding}), so that its bytes are not those of the file`);
         }
+        if (/^multipart\//i.test(response.headers.get('content-type') ?? '')) {
+            await response.body?.cancel();
+            throw this.#response('the response has several ranges, which were not asked for');
+        }
+        const length = Number(response.headers.get('content-length') ?? 0);
         if (response.status === 200) {
-            const length = Number(response.headers.get('content-length') ?? 0);
             if (this.version || length > this.settings.maxWhole) {
                 await response.body?.cancel();
                 if (this.version) throw this.#changed('the server sends another file');
                 throw this.#response(`the server sends no ranges, and the whole file is ${length} bytes`);
             }
         }
-        const most = response.status === 200 ? this.settings.maxWhole : asked;
-        return { response, body: await this.#body(response, most, silence) };
+        const isWhole = response.status === 200;
+        const [likely, most] = isWhole ? [length, this.settings.maxWhole] : [asked, asked];
+        return { response, body: await this.#body(response, likely, most, onPiece) };
     }
 
     /**
      * The bytes of a response, of which no more than these are read.
      *
      * @param {Response} response
+     * @param {number} likely How many will come.
      * @param {number} most
-     * @param {Silence} silence
+     * @param {() => void} onPiece
      */
-    async #body(response, most, silence) {
+    async #body(response, likely, most, onPiece) {
         const reader = response.body?.getReader();
         if (!reader) return new Uint8Array();
-        /** @type {Uint8Array[]} */
-        const pieces = [];
-        let length = 0;
+        const body = new Growing(likely);
         for (;;) {
             let piece;
             try {
                 piece = await reader.read();
             } catch (error) {
-                throw isAbort(error) ? error : new MeshmapError('network', `${this.url}: the response breaks off after ${length} bytes: ${withoutSecretsIn(reasonOf(error))}`);
+                throw isAbort(error) ? error : new MeshmapError('network', `${this.url}: the response breaks off after ${body.length} bytes: ${withoutSecretsIn(reasonOf(error))}`);
             }
-            if (piece.done) break;
-            silence.begin();
-            length += piece.value.length;
+            if (piece.done) return body.bytes();
             this.stats.bytes += piece.value.length;
-            if (length > most) {
+            if (body.length + piece.value.length > most) {
                 await reader.cancel();
                 throw this.#response(`more than the ${most} bytes of the range`);
             }
-            pieces.push(piece.value);
+            body.add(piece.value);
+            onPiece();
         }
-        if (pieces.length === 1) return pieces[0];
-        const body = new Uint8Array(length);
-        let at = 0;
-        for (const piece of pieces) {
-            body.set(piece, at);
-            at += piece.length;
-        }
-        return body;
     }
 
     /**
@@ -262,13 +280,19 @@ export class UrlSource {
         const { headers, ...request } = this.settings.request;
         const all = new Headers(headers);
         new Headers(init.headers).forEach((value, name) => all.set(name, value));
+        let response;
         try {
             // A browser's cache would let one request for a URL wait for the other.
-            return await fetch(this.url.withSecrets(), { cache: 'no-store', ...request, ...init, headers: all, signal });
+            response = await fetch(this.url.withSecrets(), { cache: 'no-store', ...request, ...init, headers: all, signal });
         } catch (error) {
-            if (isAbort(error)) throw error;
+            if (isAbort(error) || signal?.aborted) throw error;
             throw Object.assign(new MeshmapError('network', `${this.url}: no answer: ${withoutSecretsIn(reasonOf(error))}`), { isUnanswered: true });
         }
+        if (response.redirected && !this.settings.redirects && !isOfOrigin(response.url, this.url.withSecrets())) {
+            await response.body?.cancel();
+            throw this.#response(`the server redirects to another origin, ${new RemoteUrl(response.url)}, which is followed if redirects are allowed (redirects: true)`);
+        }
+        return response;
     }
 
     /**
@@ -281,13 +305,15 @@ export class UrlSource {
         const { protocol } = new URL(this.url.withSecrets());
         if (protocol !== 'http:' && protocol !== 'https:') return `; URLs with ${protocol} may not be supported here`;
         if (typeof location === 'undefined') return '';
-        const timeout = AbortSignal.timeout(1000 * this.settings.timeout);
+        const silence = new Silence(this.settings.timeout, signal);
         this.stats.requests += 1;
         try {
-            await this.#fetch({ method: 'HEAD' }, signal ? AbortSignal.any([signal, timeout]) : timeout);
+            await this.#fetch({ method: 'HEAD' }, silence.signal);
             return '; a request without a range is answered: the server may compress the file (Content-Encoding)';
         } catch {
             return this.isSameOrigin ? '' : '; the server may be unreachable, or not allow this page (CORS)';
+        } finally {
+            silence.end();
         }
     }
 
@@ -302,10 +328,20 @@ export class UrlSource {
     }
 
     /**
+     * Numbers above 2^53 are not exact.
+     *
+     * @param {number} length
+     */
+    #checkLength(length) {
+        if (!Number.isSafeInteger(length)) throw this.#response(`the length ${length} is not a number of bytes below 2^53`);
+    }
+
+    /**
      * @param {number} length
      * @param {Sink} sink
      */
     #setLength(length, sink) {
+        this.#checkLength(length);
         if (this.stats.length === null) sink.setLength(length);
         this.stats.length = length;
     }
@@ -345,7 +381,8 @@ class Silence {
         this.isOver = false;
         this.seconds = seconds;
         const controller = new AbortController();
-        this.signal = signal ? AbortSignal.any([signal, controller.signal]) : controller.signal;
+        this.signal = controller.signal;
+        this.stopFollowing = follow(signal, controller);
         this.abort = () => {
             this.isOver = true;
             controller.abort();
@@ -361,8 +398,75 @@ class Silence {
 
     end() {
         clearTimeout(this.timer);
+        this.stopFollowing();
     }
 }
+
+/** Bytes that come in pieces: room for what is likely to come is made as they come, not on the word of a server. */
+class Growing {
+    /** @param {number} likely */
+    constructor(likely) {
+        this.likely = likely;
+        this.room = new Uint8Array(Math.min(likely, 2 ** 20));
+        this.length = 0;
+    }
+
+    /** @param {Uint8Array} piece */
+    add(piece) {
+        const end = this.length + piece.length;
+        if (end > this.room.length) {
+            const twice = 2 * this.room.length;
+            const room = new Uint8Array(Math.max(end, end <= this.likely ? Math.min(twice, this.likely) : twice));
+            room.set(this.room.subarray(0, this.length));
+            this.room = room;
+        }
+        this.room.set(piece, this.length);
+        this.length = end;
+    }
+
+    bytes() {
+        return this.room.subarray(0, this.length);
+    }
+}
+
+/**
+ * Lets a controller abort with a signal, as `AbortSignal.any` does in browsers of 2024. Returns what ends this.
+ *
+ * @param {AbortSignal | null | undefined} signal
+ * @param {AbortController} controller
+ */
+export function follow(signal, controller) {
+    if (!signal) return () => {};
+    const abort = () => controller.abort(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    return () => signal.removeEventListener('abort', abort);
+}
+
+/**
+ * What `AbortSignal.throwIfAborted` does.
+ *
+ * @param {AbortSignal | undefined} signal
+ */
+export function throwIfAborted(signal) {
+    if (signal?.aborted) throw signal.reason;
+}
+
+/**
+ * @param {Stats} stats
+ * @param {[number, number][]} ranges
+ */
+function expect(stats, ranges) {
+    const length = stats.length ?? Infinity;
+    const bytes = ranges.reduce((sum, [start, end]) => sum + Math.max(0, Math.min(end, length) - start), 0);
+    stats.expected = stats.bytes + bytes;
+}
+
+/**
+ * @param {string} url
+ * @param {string} other
+ */
+const isOfOrigin = (url, other) => new URL(url).origin === new URL(other).origin;
 
 /** The version of the file in a response, as far as this page may see it. */
 class Version {
@@ -415,7 +519,16 @@ export class BlobSource {
     constructor(blob) {
         this.blob = blob;
         /** @type {Stats} */
-        this.stats = { requests: 0, bytes: 0, length: blob.size };
+        this.stats = { requests: 0, bytes: 0, expected: 0, length: blob.size };
+    }
+
+    /**
+     * Counts ranges that are about to be read.
+     *
+     * @param {[number, number][]} ranges
+     */
+    expect(ranges) {
+        expect(this.stats, ranges);
     }
 
     /**
@@ -425,7 +538,7 @@ export class BlobSource {
      */
     async read(ranges, sink, signal) {
         for (const [start, end] of ranges) {
-            signal?.throwIfAborted();
+            throwIfAborted(signal);
             this.stats.requests += 1;
             let body;
             try {

@@ -5,7 +5,8 @@ import { MeshmapError, open } from './index.js';
 import { Playback, mix } from './playback.js';
 import { clipOf, copyOfRig, rigOf } from './rig.js';
 import { Textures } from './textures.js';
-import { RemoteUrl } from './url.js';
+import { follow } from './source.js';
+import { RemoteUrl, parsed } from './url.js';
 
 /**
  * Options of the loader.
@@ -44,11 +45,23 @@ import { RemoteUrl } from './url.js';
  * @extends {Loader<MeshmapObject>}
  */
 export class MeshmapLoader extends Loader {
+    /** @type {AbortController} */
+    #loading;
+
     /** @param {import('three').LoadingManager} [manager] */
     constructor(manager) {
         super(manager);
         /** @type {LoaderOptions} */
         this.options = {};
+        /** Aborts the files that are being loaded. */
+        this.#loading = new AbortController();
+    }
+
+    /** Aborts the files that are being loaded: they fail with an `AbortError`. */
+    abort() {
+        this.#loading.abort();
+        this.#loading = new AbortController();
+        return this;
     }
 
     /**
@@ -77,13 +90,18 @@ export class MeshmapLoader extends Loader {
         const all = { ...request, headers };
         if (this.withCredentials) all.credentials = 'include';
         this.manager.itemStart(url);
+        const loading = new AbortController();
+        follow(options.signal, loading);
+        // Since r180, a manager aborts all that it loads.
+        const { abortController } = /** @type {{ abortController?: AbortController }} */ (/** @type {unknown} */ (this.manager));
+        const stops = [follow(this.#loading.signal, loading), follow(abortController?.signal, loading)];
         /** @type {LoaderOptions} */
-        const source = { manager: this.manager, ...options, request: all };
+        const source = { manager: this.manager, ...options, request: all, signal: loading.signal };
         if (onProgress || onStats) {
             source.onProgress = (stats) => {
                 onStats?.(stats);
-                const { bytes: loaded, length } = stats;
-                onProgress?.(new ProgressEvent('progress', { lengthComputable: length !== null, loaded, total: length ?? 0 }));
+                const { bytes: loaded, expected } = stats;
+                onProgress?.(new ProgressEvent('progress', { lengthComputable: true, loaded, total: Math.max(loaded, expected) }));
             };
         }
         MeshmapObject.open(address, source).then((object) => {
@@ -94,7 +112,7 @@ export class MeshmapLoader extends Loader {
             else console.error(error);
             this.manager.itemError(url);
             this.manager.itemEnd(url);
-        });
+        }).finally(() => stops.forEach((stop) => stop()));
     }
 
     /**
@@ -178,7 +196,7 @@ export class MeshmapObject extends Group {
     static async open(source, options = {}) {
         // A worker cannot receive these.
         const { material, manager, textures, ...settings } = options;
-        const object = new MeshmapObject(await open(source, settings), options, folderOf(source, textures));
+        const object = new MeshmapObject(await open(source, { prefetch: true, ...settings }), options, folderOf(source, textures));
         try {
             const { levels, snapshots } = object.file.info;
             if (snapshots) {
@@ -497,10 +515,9 @@ function folderOf(source, textures = true) {
     const folder = typeof textures === 'string' ? textures : source;
     if (typeof folder !== 'string' && !(folder instanceof URL) && !(folder instanceof RemoteUrl)) return null;
     const url = new RemoteUrl(folder).withSecrets();
-    const here = globalThis.document?.baseURI;
-    const base = URL.canParse(url, here) ? new URL(url, here).href : null;
+    const base = parsed(url, globalThis.document?.baseURI);
     // Nothing is next to a blob or data.
-    return base !== null && URL.canParse('image', base) ? base : null;
+    return base !== null && parsed('image', base) ? base.href : null;
 }
 
 /**

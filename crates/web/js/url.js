@@ -90,3 +90,17 @@ function withMark(path) {
  * @param {string} text
  */
 export const withoutSecretsIn = (text) => text.replace(IN_TEXT, (url) => String(new RemoteUrl(url)));
+
+/**
+ * A URL, relative to a base if there is one; null if the text is none.
+ *
+ * @param {string} text
+ * @param {string | URL} [base]
+ */
+export function parsed(text, base) {
+    try {
+        return new URL(text, base);
+    } catch {
+        return null;
+    }
+}

@@ -77,8 +77,13 @@ impl Session {
     }
 
     /// Start and end of each range.
-    pub fn needed(&self, gap: f64, first: f64) -> Vec<f64> {
-        let ranges = self.0.needed(gap as u64, first as u64);
+    pub fn needed(&self, gap: f64, first: f64, whole: f64, ahead: f64) -> Vec<f64> {
+        let ranges = self.0.needed(session::Pieces {
+            gap: gap as u64,
+            first: first as u64,
+            whole: whole as u64,
+            ahead: ahead as u64,
+        });
         ranges
             .iter()
             .flat_map(|range| [range.start as f64, range.end as f64])
@@ -122,14 +127,16 @@ impl Session {
         up: &str,
         metres_per_unit: f64,
         max_meshes: usize,
+        prefetched: f64,
     ) -> Outcome<Option<Reply>> {
-        reply(self.0.scene(&Selection {
+        let selection = Selection {
             level: level.to_owned(),
             snapshot,
             up: up.parse().ok(),
             metres_per_unit: Some(metres_per_unit).filter(|metres| *metres != 0.0),
             max_meshes,
-        }))
+        };
+        reply(self.0.scene(&selection, prefetched as u64))
     }
 
     pub fn shape(

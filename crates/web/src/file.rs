@@ -128,6 +128,36 @@ fn levels(asset: &slmesh::Asset) -> Vec<Level> {
     levels
 }
 
+/// The bytes of what is drawn of a file of which all meshes are shown: of IQM files, all but the neighbours of triangles, and the comment.
+pub(crate) fn shown(file: &MeshFile) -> Vec<Range<u64>> {
+    let length = file.source().len().ok().flatten().unwrap_or_default();
+    let mut hidden = Vec::new();
+    if let Some(model) = file.as_iqm() {
+        let header = model.header();
+        let triangles = u64::from(header.num_triangles.get());
+        for (start, bytes) in [
+            (header.ofs_adjacency, 12 * triangles),
+            (header.ofs_comment, header.num_comment.get().into()),
+        ] {
+            let start = u64::from(start.get());
+            if start > 0 {
+                hidden.push(start..start + bytes);
+            }
+        }
+    }
+    hidden.sort_unstable_by_key(|range| range.start);
+    hidden.push(length..length);
+    let mut shown = Vec::new();
+    let mut at = 0;
+    for range in hidden {
+        if at < range.start.min(length) {
+            shown.push(at..range.start.min(length));
+        }
+        at = at.max(range.end);
+    }
+    shown
+}
+
 /// Some of the meshes of a list, and the number of all.
 pub(crate) struct Listing {
     pub(crate) total: usize,

@@ -46,5 +46,5 @@ mod vertices;
 pub use failure::{Failure, Parts};
 pub use reply::Reply;
 pub use scene::Selection;
-pub use session::{Session, Settings};
+pub use session::{Pieces, Session, Settings};
 pub use vertices::Wanted;

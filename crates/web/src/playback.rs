@@ -66,9 +66,11 @@ pub(crate) fn moment(
 /// Reads the bytes that parts of a snapshot likely need: one request. Other calls read the beginning of the snapshot first, and then what is
 /// missing.
 pub(crate) fn fetch(source: &Source, snapshot: &cgeo::Snapshot, parts: Parts) -> Result<(), Error> {
-    let likely = snapshot
-        .likely_range(parts)
-        .unwrap_or_else(|| snapshot.range());
+    let likely = snapshot.likely_range(parts).unwrap_or_else(|| {
+        // The start tag may stand in the 4 bytes before.
+        let range = snapshot.range();
+        range.start.saturating_sub(4)..range.end
+    });
     let end = likely.end.min(source.len()?.unwrap_or(u64::MAX));
     source.read(likely.start.min(end)..end)?;
     Ok(())

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use meshmap::cgeo::Parts;
-use meshmap::{Address, Fragments, Limits, MeshFile, Options, Parallelism, Source};
+use meshmap::{Address, Format, Fragments, Limits, MeshFile, Options, Parallelism, Source};
 
 use crate::failure::Failure;
 use crate::file::{self, Listing};
@@ -42,6 +42,19 @@ impl Default for Settings {
             max_total_bytes: 1 << 30,
         }
     }
+}
+
+/// The pieces in which a file is fetched, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pieces {
+    /// Ranges that are nearer to each other are one.
+    pub gap: u64,
+    /// The least of the first one.
+    pub first: u64,
+    /// The largest file that is fetched whole, if all of it is shown.
+    pub whole: u64,
+    /// The least of the further ones while a longer file is opened of which all is shown: each part of it says where the next one is.
+    pub ahead: u64,
 }
 
 /// A file that is read by ranges, without I/O.
@@ -96,8 +109,37 @@ impl Session {
 
     /// The ranges to fetch for what the last job misses, as [`Fragments::requests`] returns them.
     #[must_use]
-    pub fn needed(&self, gap: u64, first: u64) -> Vec<Range<u64>> {
-        self.fragments.requests(&self.needed, gap, first)
+    pub fn needed(&self, pieces: Pieces) -> Vec<Range<u64>> {
+        let Pieces {
+            gap,
+            first,
+            whole,
+            ahead,
+        } = pieces;
+        let mut needed = self.needed.clone();
+        let length = self.fragments.source().len().ok().flatten();
+        if let Some(length) = length
+            && self.shows_all()
+            && !needed.is_empty()
+        {
+            if length <= whole {
+                needed = self.fragments.missing(0..length);
+            } else if let Some(last) = needed.last_mut()
+                && self.file.is_none()
+            {
+                last.end = last.start.saturating_add(ahead).max(last.end).min(length);
+            }
+        }
+        self.fragments.requests(&needed, gap, first)
+    }
+
+    /// `true` if programs show everything that files of this format have, rather than a level of detail or a snapshot.
+    fn shows_all(&self) -> bool {
+        let format = match &self.file {
+            Some(file) => Ok(file.format()),
+            None => Format::detect(&self.fragments.source()),
+        };
+        matches!(format, Ok(Format::Iqm | Format::OpenCtm | Format::Tmf))
     }
 
     /// The bytes of the file in memory.
@@ -208,10 +250,19 @@ impl Session {
     /// Job: the scene of these parts of the file, which replaces the one before. The JSON has its `id`. The array has the inverse bind
     /// matrices, if there are joints.
     ///
+    /// If the file has at most `prefetched` bytes, and all of it is shown, its shapes and clips are fetched together, before they are asked for.
+    ///
     /// # Errors
     ///
     /// `out_of_range` if the level or snapshot does not exist, and the errors of reading.
-    pub fn scene(&mut self, selection: &Selection) -> Result<Option<Reply>, Failure> {
+    pub fn scene(
+        &mut self,
+        selection: &Selection,
+        prefetched: u64,
+    ) -> Result<Option<Reply>, Failure> {
+        if self.has_to_fetch(selection, prefetched) {
+            return Ok(None);
+        }
         let mut same = self.selections.iter();
         let id = same.position(|other| other == selection);
         let id = id.unwrap_or(self.selections.len());
@@ -219,6 +270,28 @@ impl Session {
             self.selections.push(selection.clone());
         }
         self.with_scene(id, &mut |scene, most| scene.reply(id, most))
+    }
+
+    /// Notes what is missing of all that is shown of a file, if it shows all of its meshes; `false` if nothing is, or if it has more than `most`
+    /// bytes.
+    fn has_to_fetch(&mut self, selection: &Selection, most: u64) -> bool {
+        let Some(file) = self.file.as_ref().filter(|_| self.shows_all()) else {
+            return false;
+        };
+        let shown = file::shown(file);
+        let bytes = shown.iter().map(|range| range.end - range.start);
+        let is_short = bytes.fold(0, u64::saturating_add) <= most;
+        let are_all = file
+            .meshes()
+            .is_ok_and(|meshes| meshes.len() <= selection.max_meshes);
+        if !is_short || !are_all {
+            return false;
+        }
+        self.needed.clear();
+        for range in shown {
+            self.needed.extend(self.fragments.missing(range));
+        }
+        !self.needed.is_empty()
     }
 
     /// Job: a shape of a scene, to be drawn. The arrays are as for a [mesh](Self::mesh), then the colour of each group in sRGB.

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use meshmap::{Format, MeshFile, Options, Parallelism, Semantic, Source};
 use meshmap_scene::{Scene, SceneOptions, VectorKind, matrix};
 use meshmap_testing::fixtures;
-use meshmap_web::{Failure, Reply, Selection, Session, Settings, Wanted};
+use meshmap_web::{Failure, Pieces, Reply, Selection, Session, Settings, Wanted};
 use serde_json::Value;
 
 /// A client that answers what a session needs, and counts.
 struct Client {
     session: Session,
     body: Vec<u8>,
+    pieces: Pieces,
     requests: usize,
     fetched: usize,
 }
@@ -22,6 +23,7 @@ impl Client {
         Self {
             session: Session::new(length, Settings::default()),
             body,
+            pieces: Pieces::default(),
             requests: 0,
             fetched: 0,
         }
@@ -41,7 +43,7 @@ impl Client {
             if let Some(reply) = job(&mut self.session)? {
                 return Ok(reply);
             }
-            for range in self.session.needed(0, 0) {
+            for range in self.session.needed(self.pieces) {
                 let end = range.end.min(self.body.len() as u64);
                 let part = self
                     .body
@@ -406,7 +408,7 @@ fn scenes_are_those_of_the_library() {
         let mut client = Client::new(&path);
         let Ok(file) = library(&path) else { continue };
         client.open().unwrap();
-        let reply = client.run(|session| session.scene(&Selection::default()));
+        let reply = client.run(|session| session.scene(&Selection::default(), 0));
         let Some(scene) = scene_of(&file) else {
             assert!(reply.is_err(), "{}", path.display());
             continue;
@@ -522,7 +524,7 @@ fn clips_lead_joints_to_the_places_of_their_samples() {
         let mut client = Client::new(&path);
         let Ok(file) = library(&path) else { continue };
         client.open().unwrap();
-        let reply = client.run(|session| session.scene(&Selection::default()));
+        let reply = client.run(|session| session.scene(&Selection::default(), 0));
         let (Ok(reply), Some(scene)) = (reply, scene_of(&file)) else {
             continue;
         };
@@ -597,7 +599,7 @@ fn scenes_of_several_parts_are_read_in_any_order() {
             level: level.to_owned(),
             ..Selection::default()
         };
-        let scene = json(&client.run(|session| session.scene(&selection)).unwrap());
+        let scene = json(&client.run(|session| session.scene(&selection, 0)).unwrap());
         scenes.push(scene["id"].as_u64().unwrap() as usize);
     }
     let wanted = Wanted::default();
@@ -614,7 +616,7 @@ fn scenes_of_several_parts_are_read_in_any_order() {
         level: "none".to_owned(),
         ..Selection::default()
     };
-    let failure = client.run(|session| session.scene(&none)).unwrap_err();
+    let failure = client.run(|session| session.scene(&none, 0)).unwrap_err();
     assert_eq!(failure.parts().kind, "out_of_range");
     let failure = client
         .run(|session| session.shape(99, 0, &wanted))
@@ -638,7 +640,7 @@ fn meshes_beyond_the_maximum_are_counted() {
         max_meshes: 3,
         ..Selection::default()
     };
-    let scene = json(&client.run(|session| session.scene(&selection)).unwrap());
+    let scene = json(&client.run(|session| session.scene(&selection, 0)).unwrap());
     assert_eq!(list(&scene["shapes"]).len(), 3);
     assert_eq!(scene["moreMeshes"], 38);
 }
@@ -790,6 +792,7 @@ fn what_is_over_a_limit_is_refused_before_memory_is_taken() {
     let mut client = Client {
         session: Session::new(length, settings),
         body,
+        pieces: Pieces::default(),
         requests: 0,
         fetched: 0,
     };
@@ -836,4 +839,49 @@ fn calls_out_of_order_are_failures() {
     client.session.forget();
     assert_eq!(client.session.held(), 0);
     client.mesh("meshes[0]").unwrap();
+}
+
+/// All that is shown of these formats comes with the scene, without a byte that is not shown, and nothing twice.
+#[test]
+fn shapes_and_clips_are_fetched_with_the_scene() {
+    for path in ["iqm", "openctm", "tmf"]
+        .map(|format| data(format, "valid"))
+        .concat()
+    {
+        // Too long to be fetched whole.
+        let mut body = std::fs::read(&path).unwrap();
+        let stored = body.len();
+        body.resize(stored + (300 << 10), 0);
+        let length = body.len() as u64;
+        let mut client = Client::of(body, Some(length));
+        client.pieces = Pieces {
+            gap: 0,
+            first: 512,
+            whole: 0,
+            ahead: 1 << 20,
+        };
+        if client.open().is_err() {
+            continue;
+        }
+        let opened = client.requests;
+        let Ok(scene) = client.run(|session| session.scene(&Selection::default(), u64::MAX)) else {
+            continue;
+        };
+        let before = client.requests;
+        assert!(
+            opened <= 4 && before - opened <= 4,
+            "{}: {opened}, {before}",
+            path.display()
+        );
+        let scene = json(&scene);
+        let id = scene["id"].as_u64().unwrap() as usize;
+        for index in 0..list(&scene["shapes"]).len() {
+            let _ = client.run(|session| session.shape(id, index, &Wanted::default()));
+        }
+        for index in 0..list(&scene["clips"]).len() {
+            let _ = client.run(|session| session.clip(id, index));
+        }
+        assert_eq!(client.requests, before, "{}", path.display());
+        assert!(client.fetched <= client.body.len(), "{}", path.display());
+    }
 }

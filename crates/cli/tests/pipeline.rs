@@ -999,7 +999,7 @@ fn lists_end_with_the_work_of_a_job() {
         reason.contains("of decoding and other work; raise it with --max-memory"),
         "{reason}"
     );
-    // What is not known to be wrong is not broken.
+    // Values that may be right are not called broken.
     assert!(!reason.contains("cannot be used"), "{reason}");
     assert!(!reason.contains("other parts are not affected"), "{reason}");
 }

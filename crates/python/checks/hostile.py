@@ -1,7 +1,7 @@
 """Every call of Python on hostile files: `python hostile.py FILE..`. Fails if a call is busy for more than 4 s, or takes more than 1.3 GiB.
 
-Each call runs in a process of its own, with an optimized wheel, and may end with an exception of the package. Lists are read up to their
-first items: each of these is a call of its own.
+Each call runs in a separate process, with an optimized wheel, and may end with an exception of the package. Lists are read up to their
+first items: each of these is a separate call.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ CALLS: dict[str, Callable[[meshmap.File], object]] = {
 
 
 def measure(path: str, name: str) -> None:
-    """In a process of its own: prints the seconds, the bytes, and how it ended."""
+    """In a separate process: prints the seconds, the bytes, and how it ended."""
     begin = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.process_time()
     try:

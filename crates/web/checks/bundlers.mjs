@@ -102,7 +102,7 @@ const vite = (version) => [
         return served(join(folder, 'dist'));
     }],
 ];
-/** What is tried, what it needs, and how. All of them have to read the file in a worker, but for Node, which has none. */
+/** Names, the settings that each needs, and functions that try it. All have to read the file in a worker, except for Node, which has none. */
 const CASES = [
     ...vite(6), ...vite(7), ...vite(8),
     ['webpack 5', 'nothing', () => {

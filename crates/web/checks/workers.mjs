@@ -164,7 +164,7 @@ await check('aborts by the loader, the manager and a signal', async () => {
                     setTimeout(() => abort(loader, manager, controller), 100);
                     names.push(await loading);
                 }
-                // What is loaded later is not aborted.
+                // Files that are loaded later are not aborted.
                 const loader = new MeshmapLoader();
                 loader.abort();
                 names.push((await loader.setOptions({ worker: ${worker} }).loadAsync(small)).file.format);

@@ -444,7 +444,7 @@ export function follow(signal, controller) {
 }
 
 /**
- * What `AbortSignal.throwIfAborted` does.
+ * Does the same as `AbortSignal.throwIfAborted`.
  *
  * @param {AbortSignal | undefined} signal
  */

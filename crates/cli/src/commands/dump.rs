@@ -475,7 +475,7 @@ fn npy(values: &ArrayData, out: &mut impl Write) -> io::Result<()> {
     out.write_all(values.as_bytes())
 }
 
-/// What the numbers of one component are.
+/// Statistics of one component.
 #[derive(Clone)]
 struct ColumnStats {
     least: f64,

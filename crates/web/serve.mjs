@@ -71,6 +71,7 @@ export async function serve(folders, port = 0, manners = {}) {
         response.setHeader('ETag', tag);
         response.setHeader('Last-Modified', mtime.toUTCString());
         response.setHeader('Cache-Control', 'no-cache');
+        if (request.headers['if-none-match'] === tag) return end(304);
         const parts = ranges ? /^bytes=(\d+)-(\d*)$/.exec(range ?? '') : null;
         if (ranges) response.setHeader('Accept-Ranges', 'bytes');
         const isOther = request.headers['if-range'] !== undefined && request.headers['if-range'] !== tag;

@@ -42,18 +42,20 @@ def counts(file: meshmap.File) -> None:
         file.counts(entry.address)
 
 
-def members(file: meshmap.File) -> None:
-    """All attributes of the file, and all methods that need no argument."""
-    closing = {"close", "plot"}
-    for name in (name for name in dir(file) if not name.startswith("_") and name not in closing):
-        value = getattr(file, name)
+def member(name: str) -> Callable[[meshmap.File], None]:
+    """An attribute of the file, or a method that needs no argument."""
+
+    def read(file: meshmap.File) -> None:
+        value = getattr(file, name, None)
         if callable(value):
             try:
                 value = value()
             except TypeError:
-                continue
+                return
         if hasattr(value, "__next__"):
             few(value)
+
+    return read
 
 
 def scene(file: meshmap.File) -> None:
@@ -84,25 +86,21 @@ def rendered(**options: object) -> Callable[[meshmap.File], None]:
     return render
 
 
+# `values` and `items` are read mesh by mesh below.
+MEMBERS = sorted({name for kind in (meshmap.File, meshmap.CGeoFile) for name in dir(kind) if not name.startswith("_")} - {"close", "values", "items"})
 CALLS: dict[str, Callable[[meshmap.File], object]] = {
-    "validate": lambda file: file.validate(),
-    "info": lambda file: file.info(),
+    **{name: member(name) for name in MEMBERS},
     "info(full)": lambda file: file.info(full=True),
-    "meshes": lambda file: file.meshes(),
-    "arrays": lambda file: file.arrays(),
-    "texts": lambda file: file.texts(),
-    "keys": lambda file: file.keys(),
     "each mesh": meshes,
     "each array": arrays,
     "each count": counts,
-    "members": members,
     "scene": scene,
     "snapshots": snapshots,
     "catalog": lambda file: meshmap.catalog([file.path]),
     "geometry": lambda file: meshmap.geometry([file.path]),
     "render": rendered(),
     "render(sheet)": rendered(sheet=True),
-    "render(animate)": rendered(animate=True),
+    "render(animate)": rendered(animation=True),
     **{f"convert({target})": converted(target) for target in ("glb", "gltf", "usdc", "usdz", "obj", "ply", "stl", "pc2")},
 }
 
@@ -114,7 +112,7 @@ def measure(path: str, name: str) -> None:
     try:
         CALLS[name](meshmap.open(path))
         end = "done"
-    except (meshmap.MeshmapError, ValueError, MemoryError, OSError) as error:
+    except (meshmap.Error, ValueError, MemoryError, OSError) as error:
         end = f"{type(error).__name__}: {error}".splitlines()[0][:120]
     busy = time.process_time() - start
     taken = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - begin) << 10

@@ -11,7 +11,7 @@ const pkg = join(here, '../pkg');
 const readme = join(here, '../README.md');
 /** Maximum sizes with gzip, in bytes: modules, and scripts, bundled and minified. */
 const MODULES = { all: 300000, cgeo: 154000, iqm: 131000, openctm: 125000, slmesh: 140000, tmf: 128500 };
-const SCRIPTS = { 'index.js': 7700, 'worker.js': 6500, 'three.js': 13500 };
+const SCRIPTS = { 'index.js': 9600, 'worker.js': 7500, 'three.js': 15000 };
 
 /** A script and all that it imports, but not three.js. */
 async function bundle(name) {

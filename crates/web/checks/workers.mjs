@@ -124,6 +124,9 @@ await check('addresses that lead nowhere', async () => {
             const { configure, open } = await import('meshmap');
             configure({ worker: '/nowhere.js' });
             const { format } = await open(small);
+            // The thread of the page needs the address of the module as well.
+            configure({ wasm: '/pkg/wasm/all.wasm' });
+            await (await open(small)).scene();
             configure({ worker: '/pkg/worker.js', wasm: '/pages/nowhere.html' });
             const kind = await open(small).then(() => 'read', (error) => error.kind);
             return { format, kind };
@@ -174,6 +177,24 @@ await check('aborts by the loader, the manager and a signal', async () => {
         assert.deepEqual(names, ['AbortError', 'AbortError', 'AbortError', 'iqm'], `worker: ${worker}`);
     }
     own.manners.answer = undefined;
+});
+
+await check('ranges are cached, and asked for again after a reload', async () => {
+    const seen = [];
+    for (const round of ['first', 'second']) {
+        own.log.length = 0;
+        const { stats } = await run(`cache-${round}`, {
+            script: async ({ small }) => {
+                const { MeshmapLoader } = await import('meshmap/three');
+                return { stats: (await new MeshmapLoader().loadAsync(`${small}?cached`)).stats };
+            },
+        });
+        const asked = own.log.filter(({ url }) => url === SMALL);
+        assert.equal(asked.length, stats.requests);
+        seen.push(...asked.map(({ status }) => status));
+    }
+    assert.deepEqual(seen, [206, 304]);
+    return seen.join(', ');
 });
 
 await browser.close();

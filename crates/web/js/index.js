@@ -2,7 +2,7 @@ import { CoreFile } from './core.js';
 import { MeshmapError } from './error.js';
 import { throwIfAborted } from './source.js';
 import { RemoteUrl, parsed } from './url.js';
-import { CannotLoad, configure, openInWorker, setWorkerLimit } from './workers.js';
+import { CannotLoad, configure, openInWorker, setWorkerLimit, withAddress } from './workers.js';
 
 export { MeshmapError, RemoteUrl, configure, setWorkerLimit };
 
@@ -213,7 +213,7 @@ export async function open(source, options = {}) {
         : source instanceof Blob ? source : new Blob([/** @type {BlobPart} */ (source)]);
     const request = settings.request && { ...settings.request };
     if (request?.headers) request.headers = [...new Headers(request.headers)];
-    const all = { ...settings, request };
+    const all = withAddress({ ...settings, request });
     if (worker) {
         try {
             const { info, runner } = await openInWorker(worker, from, all, signal, onProgress);

@@ -10,6 +10,9 @@ import { MeshmapError, errorOf } from './error.js';
  * @typedef {import('./source.js').Stats} Stats
  */
 
+/** The reason why no worker can be made with these addresses. @type {CannotLoad | null} */
+let refusal = null;
+
 /** @type {{ worker: string | null, wasm: string | null }} */
 const addresses = { worker: null, wasm: null };
 
@@ -22,6 +25,7 @@ export function configure({ worker, wasm }) {
     const absolute = (/** @type {string | URL} */ address) => new URL(address, globalThis.document?.baseURI ?? globalThis.location?.href).href;
     if (worker !== undefined) addresses.worker = absolute(worker);
     if (wasm !== undefined) addresses.wasm = absolute(wasm);
+    refusal = null;
 }
 
 /** The workers of the package. @type {Thread[]} */
@@ -54,14 +58,22 @@ export class CannotLoad extends MeshmapError {}
  * @param {AbortSignal} [signal]
  * @param {(stats: Stats) => void} [onProgress]
  */
-export function openInWorker(worker, source, options, signal, onProgress) {
+export async function openInWorker(worker, source, options, signal, onProgress) {
     const thread = worker === true ? idlest() : threadOf(worker);
-    const all = addresses.wasm === null ? options : { wasm: addresses.wasm, ...options };
-    return thread.open(source, all, signal, onProgress);
+    return thread.open(source, options, signal, onProgress);
 }
+
+/**
+ * Options with the address of the module, unless they have one.
+ *
+ * @template {object} T
+ * @param {T} options
+ */
+export const withAddress = (options) => (addresses.wasm === null ? options : { wasm: addresses.wasm, ...options });
 
 /** The worker with least to do; a new one if all have something to do, and there may be another one. */
 function idlest() {
+    if (refusal) throw refusal;
     pool = pool.filter((thread) => !thread.hasEnded);
     const [first] = [...pool].sort((a, b) => a.waiting.size - b.waiting.size || a.files.size - b.files.size);
     if (first && (first.isIdle || pool.length >= limit)) return first;
@@ -160,6 +172,7 @@ class Thread {
      * @param {MeshmapError} error
      */
     end(error) {
+        if (error instanceof CannotLoad && pool.includes(this)) refusal = error;
         this.hasEnded = true;
         this.worker.terminate();
         for (const answer of this.waiting.values()) answer({ error: error.toJSON(), cannotLoad: error instanceof CannotLoad });

@@ -13,8 +13,8 @@
 // * `bindings.rs` exports the session. A failure is thrown as JSON. A panic ends the module without a message; tests run natively,
 //   so that a panic has one.
 // * `js/source.js` fetches ranges of a URL, and ensures that they are of one version, or slices of a `Blob`. `js/core.js` runs a
-//   job until it is done. `js/worker.js` does so in a thread, `js/index.js` talks to the worker, and starts another one if it has
-//   ended. `js/three.js` makes objects of three.js: `geometry.js` of shapes, `rig.js` of joints and clips. `playback.js` reads
+//   job until it is done. `js/worker.js` does so in a thread. `js/workers.js` has a few of them, makes another one if one has ended, and
+//   knows the addresses of script and module. `js/index.js` describes files to programs. `js/three.js` makes objects of three.js: `geometry.js` of shapes, `rig.js` of joints and clips. `playback.js` reads
 //   snapshots ahead, and keeps the two between which positions are interpolated. `site` is the demonstration, a page over the
 //   loader.
 // * `build` optimizes modules for size: no unwinding, no locations of panics, no derived `Debug`, `--cfg meshmap_small`, and

@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
     options: { latency: { type: 'string', default: '50' }, whole: { type: 'string' }, 'no-prefetch': { type: 'boolean' } },
 });
 /** The most requests until the first picture. */
-const MOST = { cgeo: 4, iqm: 4, openctm: 4, slmesh: 3, tmf: 4 };
+const MOST = { cgeo: 4, iqm: 2, openctm: 3, slmesh: 2, tmf: 2 };
 /** Bytes in a second of a connection of 20 Mbit/s, which the local server does not have. */
 const BANDWIDTH = 2.5e6;
 

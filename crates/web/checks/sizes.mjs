@@ -10,7 +10,7 @@ const here = fileURLToPath(new URL('.', import.meta.url));
 const pkg = join(here, '../pkg');
 const readme = join(here, '../README.md');
 /** Maximum sizes with gzip, in bytes: modules, and scripts, bundled and minified. */
-const MODULES = { all: 300000, cgeo: 154000, iqm: 131000, openctm: 125000, slmesh: 140000, tmf: 128500 };
+const MODULES = { all: 302000, cgeo: 157000, iqm: 133500, openctm: 127500, slmesh: 142500, tmf: 131000 };
 const SCRIPTS = { 'index.js': 9600, 'worker.js': 7500, 'three.js': 15000 };
 
 /** A script and all that it imports, but not three.js. */

@@ -2,7 +2,7 @@
 //
 // CHROMIUM names the browser. MESHMAP_CORPUS names the folder of the larger corpus, whose largest file is read next to a small one.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +20,7 @@ const folders = { '/pkg/': join(here, '../pkg'), '/three/': join(here, '../node_
 if (corpus) folders['/corpus/'] = corpus;
 const own = await serve(folders);
 const other = await serve(folders);
-const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'], protocolTimeout: 120000 });
+const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--js-flags=--expose-gc'], protocolTimeout: 600000 });
 
 /** Runs a script on a page that imports the package from an origin, and returns what it returns. */
 async function run(name, { from = own.origin, policy, script }) {
@@ -177,6 +177,52 @@ await check('aborts by the loader, the manager and a signal', async () => {
         assert.deepEqual(names, ['AbortError', 'AbortError', 'AbortError', 'iqm'], `worker: ${worker}`);
     }
     own.manners.answer = undefined;
+});
+
+/** The resident memory of the processes of the browser that run pages, in MiB. */
+function memory() {
+    const statuses = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map((pid) => {
+        try {
+            return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--type=renderer') ? readFileSync(`/proc/${pid}/status`, 'utf8') : '';
+        } catch {
+            return '';
+        }
+    });
+    const sizes = statuses.map((status) => Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1] ?? 0));
+    return Math.round(sizes.reduce((sum, size) => sum + size, 0) / 1024);
+}
+
+await check('memory over 100 loads and 100 aborts', async () => {
+    const file = corpus ? '/corpus/slmesh/large/11_large_skinned_8x20k.slmesh' : '/data/slmesh/valid/nodemv_02_static_4lod.slmesh';
+    const imports = { meshmap: '/pkg/index.js', 'meshmap/three': '/pkg/three.js', three: '/three/build/three.module.js' };
+    writeFileSync(join(pages, 'memory.html'), `<!doctype html><script type="importmap">${JSON.stringify({ imports })}</script>`);
+    const page = await browser.newPage();
+    await page.goto(`${own.origin}/pages/memory.html`);
+    const rounds = (count, abort) => page.evaluate(async (file, count, abort) => {
+        const { MeshmapLoader } = await import('meshmap/three');
+        let aborted = 0;
+        for (let i = 0; i < count; i += 1) {
+            const loader = new MeshmapLoader();
+            const loading = loader.loadAsync(file).then((object) => object.dispose(), (error) => (aborted += error.name === 'AbortError' ? 1 : 0));
+            if (abort) setTimeout(() => loader.abort(), i % 40);
+            await loading;
+        }
+        globalThis.gc();
+        await new Promise((done) => setTimeout(done, 500));
+        return aborted;
+    }, file, count, abort);
+    await rounds(10, false);
+    const seen = [memory()];
+    for (let i = 0; i < 3; i += 1) {
+        await rounds(30, false);
+        seen.push(memory());
+    }
+    const aborted = await rounds(100, true);
+    seen.push(memory());
+    await page.close();
+    assert.ok(aborted > 50, `${aborted} aborts`);
+    assert.ok(Math.max(...seen) < 1.5 * seen[0] + 50, `${seen} MiB`);
+    return `${seen.join(', ')} MiB after 10, 40, 70 and 100 loads and ${aborted} aborts`;
 });
 
 await check('ranges are cached, and asked for again after a reload', async () => {

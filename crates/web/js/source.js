@@ -47,8 +47,6 @@ export class UrlSource {
         this.stats = { requests: 0, bytes: 0, expected: 0, length: null };
         /** @type {Version | null} */
         this.version = null;
-        /** The number of ranges that are fetched at the same time. */
-        this.together = 0;
         this.isSameOrigin = typeof location !== 'undefined' && new URL(url).origin === location.origin;
     }
 
@@ -75,8 +73,6 @@ export class UrlSource {
         const queue = ranges.map(([start, end]) => [start, Math.min(end, length)]).filter(([start, end]) => start < end);
         const failed = new AbortController();
         const either = failed.signal;
-        const count = queue.length;
-        this.together += count;
         const stop = follow(signal, failed);
         const work = async () => {
             for (let range = queue.shift(); range; range = queue.shift()) {
@@ -89,7 +85,6 @@ export class UrlSource {
             failed.abort();
             throw error;
         } finally {
-            this.together -= count;
             stop();
         }
     }
@@ -191,16 +186,13 @@ export class UrlSource {
         /** @type {Record<string, string>} */
         const headers = { Range: `bytes=${start}-${end - 1}` };
         const tag = this.version?.tag;
-        const isStrong = tag != null && !tag.startsWith('W/');
-        // A browser keeps responses with a strong tag, and asks whether they are still right. Its cache would let one request for a URL
-        // wait for another one, so that ranges that are fetched together pass it by.
-        const cache = this.together <= 1 && (isStrong || !this.version) ? 'no-cache' : 'no-store';
-        // Another origin would first have to allow this header. There, the responses are compared. The cache sends it itself.
-        if (isStrong && this.isSameOrigin && cache === 'no-store') headers['If-Range'] = tag;
+        // Another origin would first have to allow this header. There, the responses are compared. A browser's cache sends it itself.
+        const { cache = 'no-store' } = this.settings.request;
+        if (tag && !tag.startsWith('W/') && this.isSameOrigin && cache === 'no-store') headers['If-Range'] = tag;
         this.stats.requests += 1;
         const silence = new Silence(this.settings.timeout, signal);
         try {
-            return await this.#receive({ headers, cache }, end - start, () => {
+            return await this.#receive(headers, end - start, () => {
                 silence.begin();
                 sink.progress();
             }, silence.signal);
@@ -213,13 +205,13 @@ export class UrlSource {
     }
 
     /**
-     * @param {RequestInit} init
+     * @param {Record<string, string>} headers
      * @param {number} asked The length of the range.
      * @param {() => void} onPiece Called when bytes have come.
      * @param {AbortSignal} signal
      */
-    async #receive(init, asked, onPiece, signal) {
-        const response = await this.#fetch(init, signal);
+    async #receive(headers, asked, onPiece, signal) {
+        const response = await this.#fetch({ headers }, signal);
         if (response.status >= 500 || response.status === 429) {
             await response.body?.cancel();
             const error = new MeshmapError('network', `${this.url}: the server answers ${response.status}`);
@@ -291,8 +283,9 @@ export class UrlSource {
         new Headers(init.headers).forEach((value, name) => all.set(name, value));
         let response;
         try {
-            const cache = request.cache ?? init.cache ?? 'no-store';
-            response = await fetch(this.url.withSecrets(), { ...request, ...init, cache, headers: all, signal });
+            // A browser's cache lets one request for a URL wait for another one. And if a server ignores If-Range, as stores do, it answers with
+            // bytes of a new version and the tag of the old one.
+            response = await fetch(this.url.withSecrets(), { cache: 'no-store', ...request, ...init, headers: all, signal });
         } catch (error) {
             if (isAbort(error) || signal?.aborted) throw error;
             throw Object.assign(new MeshmapError('network', `${this.url}: no answer: ${withoutSecretsIn(reasonOf(error))}`), { isUnanswered: true });

@@ -204,7 +204,7 @@ await check('memory over 100 loads and 100 aborts', async () => {
         for (let i = 0; i < count; i += 1) {
             const loader = new MeshmapLoader();
             const loading = loader.loadAsync(file).then((object) => object.dispose(), (error) => (aborted += error.name === 'AbortError' ? 1 : 0));
-            if (abort) setTimeout(() => loader.abort(), i % 40);
+            if (abort) setTimeout(() => loader.abort(), i % 30);
             await loading;
         }
         globalThis.gc();
@@ -217,7 +217,9 @@ await check('memory over 100 loads and 100 aborts', async () => {
         await rounds(30, false);
         seen.push(memory());
     }
+    own.manners.answer = () => ({ delay: 30 });
     const aborted = await rounds(100, true);
+    own.manners.answer = undefined;
     seen.push(memory());
     await page.close();
     assert.ok(aborted > 50, `${aborted} aborts`);

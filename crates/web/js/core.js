@@ -26,7 +26,7 @@ const modules = new Map();
  *
  * @param {string} [address]
  */
-function load(address = new URL('./wasm/all.wasm', import.meta.url).href) {
+export function load(address = new URL('./wasm/all.wasm', import.meta.url).href) {
     let module = modules.get(address);
     if (!module) {
         if (modules.size > 0) throw new MeshmapError('unsupported', 'another module is in use in this thread');

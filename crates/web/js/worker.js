@@ -1,5 +1,5 @@
 // The thread that reads: files are opened and jobs run here, and arrays are transferred without a copy.
-import { CoreFile } from './core.js';
+import { CoreFile, load } from './core.js';
 import { MeshmapError } from './error.js';
 
 /** @type {Map<number, CoreFile>} */
@@ -12,6 +12,11 @@ const post = (message, transfer = []) => /** @type {any} */ (self).postMessage(m
 
 self.onmessage = async ({ data }) => {
     const { id, op, file: number, source, options, job, args } = data;
+    if (op === 'load') {
+        // Opening a file reports the error.
+        load(data.wasm).catch(() => {});
+        return;
+    }
     if (op === 'abort') {
         running.get(id)?.abort();
         return;

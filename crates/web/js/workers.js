@@ -59,7 +59,7 @@ export class CannotLoad extends MeshmapError {}
  * @param {(stats: Stats) => void} [onProgress]
  */
 export async function openInWorker(worker, source, options, signal, onProgress) {
-    const thread = worker === true ? idlest() : threadOf(worker);
+    const thread = worker === true ? idlest(/** @type {{ wasm?: string }} */ (options).wasm) : threadOf(worker);
     return thread.open(source, options, signal, onProgress);
 }
 
@@ -71,13 +71,30 @@ export async function openInWorker(worker, source, options, signal, onProgress) 
  */
 export const withAddress = (options) => (addresses.wasm === null ? options : { wasm: addresses.wasm, ...options });
 
-/** The worker with least to do; a new one if all have something to do, and there may be another one. */
-function idlest() {
+/**
+ * The worker with least to do; a new one if all have something to do, and there may be another one.
+ *
+ * @param {string} [wasm] The module, of which a worker has one.
+ */
+function idlest(wasm) {
     if (refusal) throw refusal;
     pool = pool.filter((thread) => !thread.hasEnded);
-    const [first] = [...pool].sort((a, b) => a.waiting.size - b.waiting.size || a.files.size - b.files.size);
-    if (first && (first.isIdle || pool.length >= limit)) return first;
-    const thread = new Thread(make());
+    const own = pool.filter((thread) => thread.wasm === wasm);
+    const [first] = own.sort((a, b) => a.waiting.size - b.waiting.size || a.files.size - b.files.size);
+    const hasRoom = () => pool.length < limit;
+    if (first && (first.isIdle || !hasRoom())) {
+        // The next file finds a worker that is there, although this one is busy.
+        if (own.length > 1 && hasRoom() && !own.some((thread) => thread !== first && thread.isIdle)) add(wasm).warm();
+        return first;
+    }
+    const thread = add(wasm);
+    if (first && hasRoom()) add(wasm).warm();
+    return thread;
+}
+
+/** @param {string} [wasm] */
+function add(wasm) {
+    const thread = new Thread(make(), wasm);
     pool.push(thread);
     return thread;
 }
@@ -127,9 +144,13 @@ function isOfAnotherOrigin(address) {
 
 /** A worker, and what waits for it. */
 class Thread {
-    /** @param {Worker} worker */
-    constructor(worker) {
+    /**
+     * @param {Worker} worker
+     * @param {string} [wasm] The address of its module, if it is not the usual one.
+     */
+    constructor(worker, wasm) {
         this.worker = worker;
+        this.wasm = wasm;
         this.hasEnded = false;
         /** It has answered once, so that its script is there. */
         this.hasLoaded = false;
@@ -144,6 +165,11 @@ class Thread {
             const message = `the worker has ended: ${event.message || 'it cannot be loaded'}`;
             this.end(this.hasLoaded ? new MeshmapError('crash', message) : new CannotLoad('crash', message));
         };
+    }
+
+    /** Loads the module before a file needs it. */
+    warm() {
+        this.worker.postMessage({ op: 'load', wasm: this.wasm });
     }
 
     /** It has no file. */

@@ -13,9 +13,9 @@ pub use self::model::{
     AttributeInfo, ByAddress, Damage, Facts, Group, Inspection, MeshInfo, Part, State, Summary,
     Variant,
 };
-use self::model::{Damages, Look, SMALL, cut_off};
+use self::model::{Damages, Look, SMALL, cut_off, most_parts};
 use crate::depth::Depth;
-use crate::input::{Input, Problem, Reading, memory_for};
+use crate::input::{Input, Problem, Reading};
 use crate::{json as json_text, windows};
 
 mod cgeo;
@@ -222,9 +222,8 @@ fn facts(file: &MeshFile, threads: usize, look: &mut Look<'_>) -> Facts {
 
 /// Returns an error if the lists of parts, meshes and facts take more memory than the limits allow.
 fn too_many_parts(file: &MeshFile, bytes: Option<u64>) -> Option<Problem> {
-    const OF_PART: u64 = 768;
-    let most = memory_for(file.limits(), bytes.unwrap_or(0)) / OF_PART;
-    file.items().nth(usize::try_from(most).unwrap_or(usize::MAX)).map(|_| {
+    let most = most_parts(file, bytes);
+    file.items().nth(most).map(|_| {
         let why = format!(
             "more than {most} parts, for which the memory is not enough; raise the limit with --max-memory"
         );

@@ -148,6 +148,14 @@ impl Damage {
     }
 }
 
+/// The number of parts of a file of this length that the limits of memory allow to list.
+pub(super) fn most_parts(file: &MeshFile, bytes: Option<u64>) -> usize {
+    /// The memory for a part, with its facts and words.
+    const OF_PART: u64 = 768;
+    let most = memory_for(file.limits(), bytes.unwrap_or(0)) / OF_PART;
+    usize::try_from(most).unwrap_or(usize::MAX)
+}
+
 /// The parts of a file that cannot be used, each once: as many as there is memory for.
 #[derive(Debug)]
 pub(super) struct Damages {
@@ -159,16 +167,12 @@ pub(super) struct Damages {
 }
 
 impl Damages {
-    /// The memory for a part, with its words.
-    const OF_PART: u64 = 768;
-
     /// No parts of a file of this length yet.
     pub(super) fn of(file: &MeshFile, bytes: Option<u64>) -> Self {
-        let most = memory_for(file.limits(), bytes.unwrap_or(0)) / Self::OF_PART;
         Self {
             list: Vec::new(),
             seen: HashSet::new(),
-            most: usize::try_from(most).unwrap_or(usize::MAX),
+            most: most_parts(file, bytes),
             has_more: false,
         }
     }

@@ -491,7 +491,7 @@ impl ColumnStats {
     const TOGETHER: usize = 1024;
 
     /// The statistics of each of these columns.
-    fn of(values: &ArrayData, columns: Range<usize>) -> Vec<Self> {
+    fn of(values: &ArrayData, wanted: Range<usize>) -> Vec<Self> {
         let none = Self {
             least: f64::INFINITY,
             most: f64::NEG_INFINITY,
@@ -500,9 +500,9 @@ impl ColumnStats {
             nan: 0,
             infinite: 0,
         };
-        let mut all = vec![none; columns.len()];
-        let width = self::columns(values);
-        let mut begin = columns.start;
+        let mut all = vec![none; wanted.len()];
+        let width = columns(values);
+        let mut begin = wanted.start;
         while values.number(begin).is_some() {
             for (index, column) in (begin..).zip(&mut all) {
                 if let Some(number) = values.number(index) {

@@ -60,8 +60,7 @@ def member(name: str) -> Callable[[meshmap.File], None]:
 
 def scene(file: meshmap.File) -> None:
     found = meshmap.scene(file)
-    for shape in few(getattr(found, "shapes", [])):
-        few(dir(shape))
+    few(found.shapes), found.skeleton, few(found.clips), found.bones
 
 
 def snapshots(file: meshmap.File) -> None:

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-import { MeshmapError, MeshmapFile } from '../pkg/index.js';
+import { MeshmapError } from '../pkg/index.js';
 import { MeshmapObject } from '../pkg/three.js';
 import { serve } from '../serve.mjs';
 
@@ -29,21 +29,15 @@ const found = folders.flatMap((folder) => readdirSync(folder, { recursive: true 
     .filter((name) => isMesh(name) && (positionals.length > 0 || /(^|\/)valid\//.test(name)))
     .map((name) => ({ folder, name, length: statSync(join(folder, name)).size })));
 
-if (values['no-prefetch']) {
-    const scene = MeshmapFile.prototype.scene;
-    MeshmapFile.prototype.scene = function lazy(options) {
-        return scene.call(this, { ...options, prefetch: false });
-    };
-}
 const server = await serve(Object.fromEntries(folders.map((folder, number) => [`/${number}/`, folder])));
 server.manners.answer = () => ({ delay: Number(values.latency) });
-const options = values.whole === undefined ? {} : { whole: Number(values.whole) };
+const options = { prefetch: !values['no-prefetch'], ...(values.whole && { whole: Number(values.whole) }), textures: false };
 const rows = [];
 let left = 0;
 for (const { folder, name, length } of found) {
     const begin = performance.now();
     try {
-        const object = await MeshmapObject.open(`${server.origin}/${folders.indexOf(folder)}/${encodeURI(name)}`, { ...options, textures: false });
+        const object = await MeshmapObject.open(`${server.origin}/${folders.indexOf(folder)}/${encodeURI(name)}`, options);
         const { requests, bytes } = object.stats;
         const seconds = (performance.now() - begin) / 1000;
         rows.push({ name, format: object.file.format, length, requests, bytes, seconds, estimate: seconds + bytes / BANDWIDTH });

@@ -1,6 +1,6 @@
 import initModule, { Session } from './module.js';
 import { MeshmapError, errorOf } from './error.js';
-import { BlobSource, UrlSource, throwIfAborted } from './source.js';
+import { BlobSource, UrlSource, expect, throwIfAborted } from './source.js';
 
 /**
  * Options for reading files. URLs are fetched with the settings of {@link import('./source.js').FetchSettings}.
@@ -15,7 +15,7 @@ import { BlobSource, UrlSource, throwIfAborted } from './source.js';
  * @property {number} [first] The least that the first request for a URL asks for, in bytes; 64 KiB.
  * @property {boolean} [prefetch] OpenCTM, TMF: the rest of the file is fetched when it is opened, because all of it will be shown; false. The
  *     loader of three.js does so.
- * @property {number} [whole] IQM, OpenCTM and TMF files of at most so many bytes take two requests at most as well; 4 MiB.
+ * @property {number} [whole] The maximum number of bytes of IQM, OpenCTM and TMF files that take two requests at most as well; 4 MiB.
  */
 
 /** @type {Map<string, Promise<unknown>>} */
@@ -72,10 +72,11 @@ export class CoreFile {
         this.first = first;
         this.whole = whole;
         this.maxHeldBytes = maxHeldBytes;
-        /** The longest file that is fetched with its scene. */
-        this.maxPrefetched = Math.min(maxHeldBytes, maxTotalBytes);
-        this.least = prefetch ? this.maxPrefetched : first;
-        this.session = new Session(this.source.stats.length ?? undefined, maxBlockBytes, maxTotalBytes);
+        // What is fetched before it is asked for has to stay until then.
+        const maxPrefetchedBytes = Math.min(maxHeldBytes, maxTotalBytes);
+        /** The least of the second request while a file is opened in which each part says where the next one is. */
+        this.ahead = prefetch ? maxPrefetchedBytes : first;
+        this.session = new Session(this.source.stats.length ?? undefined, maxBlockBytes, maxTotalBytes, maxPrefetchedBytes);
         /** The last job that does not overlap. @type {Promise<unknown>} */
         this.last = Promise.resolve();
         /** Overlapping jobs that run. @type {Set<Promise<unknown>>} */
@@ -158,12 +159,11 @@ export class CoreFile {
             /** @type {import('./source.js').Sink['setLength']} */
             setLength: (length) => void (this.isClosed || call(() => this.session.set_length(length))),
         };
-        const given = job === 'scene' ? this.#argumentsOfScene(args) : args;
         let before = '';
-        for (let ahead = this.least; ; ahead = Math.max(ahead, Math.min(4 * ahead, MOST_AHEAD))) {
+        for (let { ahead } = this; ; ahead = Math.max(ahead, Math.min(4 * ahead, MOST_AHEAD))) {
             throwIfAborted(signal);
             if (this.isClosed) throw new MeshmapError('cancelled', 'the file is closed');
-            const made = call(() => take(/** @type {any} */ (this.session)[job](...given)));
+            const made = call(() => take(/** @type {any} */ (this.session)[job](...args)));
             if (made) {
                 if (this.session.held() > this.maxHeldBytes) {
                     this.session.forget();
@@ -176,18 +176,9 @@ export class CoreFile {
             if (now === before) throw new MeshmapError('io', `the job asks for bytes ${needed.join()} again, which it was given`);
             before = now;
             const ranges = Array.from({ length: needed.length / 2 }, (_, i) => /** @type {[number, number]} */ ([needed[2 * i], needed[2 * i + 1]]));
-            this.source.expect(ranges);
+            expect(this.source.stats, ranges);
             await this.source.read(ranges, sink, signal);
         }
-    }
-
-    /**
-     * The last argument becomes the length of the longest file whose shapes and clips are fetched with the scene.
-     *
-     * @param {unknown[]} args
-     */
-    #argumentsOfScene(args) {
-        return [...args.slice(0, -1), args.at(-1) ? this.maxPrefetched : 0];
     }
 
     close() {

@@ -51,15 +51,6 @@ export class UrlSource {
     }
 
     /**
-     * Counts ranges that are about to be read.
-     *
-     * @param {[number, number][]} ranges
-     */
-    expect(ranges) {
-        expect(this.stats, ranges);
-    }
-
-    /**
      * Fetches ranges, and supplies what came.
      *
      * @param {[number, number][]} ranges
@@ -455,10 +446,12 @@ export function throwIfAborted(signal) {
 }
 
 /**
+ * Counts ranges that are about to be read.
+ *
  * @param {Stats} stats
  * @param {[number, number][]} ranges
  */
-function expect(stats, ranges) {
+export function expect(stats, ranges) {
     const length = stats.length ?? Infinity;
     const bytes = ranges.reduce((sum, [start, end]) => sum + Math.max(0, Math.min(end, length) - start), 0);
     stats.expected = stats.bytes + bytes;
@@ -522,15 +515,6 @@ export class BlobSource {
         this.blob = blob;
         /** @type {Stats} */
         this.stats = { requests: 0, bytes: 0, expected: 0, length: blob.size };
-    }
-
-    /**
-     * Counts ranges that are about to be read.
-     *
-     * @param {[number, number][]} ranges
-     */
-    expect(ranges) {
-        expect(this.stats, ranges);
     }
 
     /**

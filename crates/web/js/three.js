@@ -405,9 +405,9 @@ export class MeshmapObject extends Group {
      * @param {{ level?: string, snapshot?: number }} part
      */
     async #load(part) {
-        const { yUp, metresPerUnit, maxMeshes, skin, anims, signal } = this.#options;
+        const { yUp, metresPerUnit, maxMeshes, prefetch, skin, anims, signal } = this.#options;
         const up = yUp === false ? 'y' : undefined;
-        const scene = await this.file.scene({ ...part, up, metresPerUnit, maxMeshes, signal });
+        const scene = await this.file.scene({ ...part, up, metresPerUnit, maxMeshes, prefetch, signal });
         const errors = scene.errors.map(errorOf);
         const meshes = [];
         for (const index of scene.shapes.keys()) {

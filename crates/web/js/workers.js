@@ -79,16 +79,13 @@ export const withAddress = (options) => (addresses.wasm === null ? options : { w
 function idlest(wasm) {
     if (refusal) throw refusal;
     pool = pool.filter((thread) => !thread.hasEnded);
-    const own = pool.filter((thread) => thread.wasm === wasm);
-    const [first] = own.sort((a, b) => a.waiting.size - b.waiting.size || a.files.size - b.files.size);
-    const hasRoom = () => pool.length < limit;
-    if (first && (first.isIdle || !hasRoom())) {
-        // The next file finds a worker that is there, although this one is busy.
-        if (own.length > 1 && hasRoom() && !own.some((thread) => thread !== first && thread.isIdle)) add(wasm).warm();
-        return first;
-    }
-    const thread = add(wasm);
-    if (first && hasRoom()) add(wasm).warm();
+    const same = pool.filter((thread) => thread.wasm === wasm);
+    const [least] = same.sort((a, b) => a.waiting.size - b.waiting.size || a.files.size - b.files.size);
+    const isFree = least?.isIdle || (least && pool.length >= limit);
+    const thread = isFree ? least : add(wasm);
+    // A page that reads several files finds the next worker ready.
+    const others = same.filter((other) => other !== thread);
+    if (others.length > 0 && !others.some((other) => other.isIdle) && pool.length < limit) add(wasm).warm();
     return thread;
 }
 

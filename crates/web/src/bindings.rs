@@ -57,10 +57,16 @@ pub struct Session(session::Session);
 impl Session {
     /// A file of this length, or of an unknown one.
     #[wasm_bindgen(constructor)]
-    pub fn new(length: Option<f64>, max_block_bytes: f64, max_total_bytes: f64) -> Self {
+    pub fn new(
+        length: Option<f64>,
+        max_block_bytes: f64,
+        max_total_bytes: f64,
+        max_prefetched_bytes: f64,
+    ) -> Self {
         let settings = session::Settings {
             max_block_bytes: max_block_bytes as u64,
             max_total_bytes: max_total_bytes as u64,
+            max_prefetched_bytes: max_prefetched_bytes as u64,
         };
         Self(session::Session::new(
             length.map(|length| length as u64),
@@ -127,7 +133,7 @@ impl Session {
         up: &str,
         metres_per_unit: f64,
         max_meshes: usize,
-        prefetched: f64,
+        prefetch: bool,
     ) -> Outcome<Option<Reply>> {
         let selection = Selection {
             level: level.to_owned(),
@@ -136,7 +142,7 @@ impl Session {
             metres_per_unit: Some(metres_per_unit).filter(|metres| *metres != 0.0),
             max_meshes,
         };
-        reply(self.0.scene(&selection, prefetched as u64))
+        reply(self.0.scene(&selection, prefetch))
     }
 
     pub fn shape(

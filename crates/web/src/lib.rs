@@ -14,9 +14,9 @@
 //   so that a panic has one.
 // * `js/source.js` fetches ranges of a URL, and ensures that they are of one version, or slices of a `Blob`. `js/core.js` runs a
 //   job until it is done. `js/worker.js` does so in a thread. `js/workers.js` has a few of them, makes another one if one has ended, and
-//   knows the addresses of script and module. `js/index.js` describes files to programs. `js/three.js` makes objects of three.js: `geometry.js` of shapes, `rig.js` of joints and clips. `playback.js` reads
-//   snapshots ahead, and keeps the two between which positions are interpolated. `site` is the demonstration, a page over the
-//   loader.
+//   knows the addresses of script and module. `js/index.js` describes files to programs. `js/three.js` makes objects of three.js:
+//   `geometry.js` of shapes, `rig.js` of joints and clips. `playback.js` reads snapshots ahead, and keeps the two between which
+//   positions are interpolated. `site` is the demonstration, a page over the loader.
 // * `build` optimizes modules for size: no unwinding, no locations of panics, no derived `Debug`, `--cfg meshmap_small`, and
 //   `--cfg meshmap_without="FORMAT"` in modules of one format.
 

@@ -21,6 +21,8 @@ pub struct Settings {
     pub max_block_bytes: u64,
     /// The most that one job decodes, hands out, or asks for at once.
     pub max_total_bytes: u64,
+    /// The most that is fetched with a scene before it is asked for.
+    pub max_prefetched_bytes: u64,
 }
 
 impl Settings {
@@ -36,11 +38,12 @@ impl Settings {
 }
 
 impl Default for Settings {
-    /// 512 MiB and 1 GiB: what a module with 4 GiB of memory has room for.
+    /// 512 MiB, 1 GiB and 256 MiB: what a module with 4 GiB of memory has room for.
     fn default() -> Self {
         Self {
             max_block_bytes: 512 << 20,
             max_total_bytes: 1 << 30,
+            max_prefetched_bytes: 256 << 20,
         }
     }
 }
@@ -64,6 +67,7 @@ pub struct Pieces {
 pub struct Session {
     fragments: Fragments,
     options: Options,
+    max_prefetched_bytes: u64,
     file: Option<MeshFile>,
     needed: Vec<Range<u64>>,
     playing: Option<Playing>,
@@ -82,6 +86,7 @@ impl Session {
             options: Options::default()
                 .with_limits(settings.limits())
                 .with_parallelism(Parallelism::Off),
+            max_prefetched_bytes: settings.max_prefetched_bytes,
             file: None,
             needed: Vec::new(),
             playing: None,
@@ -253,7 +258,7 @@ impl Session {
     /// Job: the scene of these parts of the file, which replaces the one before. The JSON has its `id`. The array has the inverse bind
     /// matrices, if there are joints.
     ///
-    /// If the file has at most `prefetched` bytes, and all of it is shown, its shapes and clips are fetched together, before they are asked for.
+    /// With `prefetch`, its shapes and clips are fetched together, before they are asked for, if programs show all of such a file.
     ///
     /// # Errors
     ///
@@ -261,9 +266,9 @@ impl Session {
     pub fn scene(
         &mut self,
         selection: &Selection,
-        prefetched: u64,
+        prefetch: bool,
     ) -> Result<Option<Reply>, Failure> {
-        if self.has_to_fetch(selection, prefetched) {
+        if prefetch && self.has_to_fetch(selection) {
             return Ok(None);
         }
         let mut same = self.selections.iter();
@@ -275,15 +280,15 @@ impl Session {
         self.with_scene(id, &mut |scene, most| scene.reply(id, most))
     }
 
-    /// Notes what is missing of all that is shown of a file, if it shows all of its meshes; `false` if nothing is, or if it has more than `most`
-    /// bytes.
-    fn has_to_fetch(&mut self, selection: &Selection, most: u64) -> bool {
+    /// Notes what is missing of all that is shown of a file, if all of its meshes are; `false` if nothing is, or if it is too much to be fetched
+    /// before it is asked for.
+    fn has_to_fetch(&mut self, selection: &Selection) -> bool {
         let Some(file) = self.file.as_ref().filter(|_| self.shows_all()) else {
             return false;
         };
         let shown = file::shown(file);
         let bytes = shown.iter().map(|range| range.end - range.start);
-        let is_short = bytes.fold(0, u64::saturating_add) <= most;
+        let is_short = bytes.fold(0, u64::saturating_add) <= self.max_prefetched_bytes;
         let are_all = file
             .meshes()
             .is_ok_and(|meshes| meshes.len() <= selection.max_meshes);

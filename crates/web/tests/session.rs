@@ -408,7 +408,7 @@ fn scenes_are_those_of_the_library() {
         let mut client = Client::new(&path);
         let Ok(file) = library(&path) else { continue };
         client.open().unwrap();
-        let reply = client.run(|session| session.scene(&Selection::default(), 0));
+        let reply = client.run(|session| session.scene(&Selection::default(), false));
         let Some(scene) = scene_of(&file) else {
             assert!(reply.is_err(), "{}", path.display());
             continue;
@@ -524,7 +524,7 @@ fn clips_lead_joints_to_the_places_of_their_samples() {
         let mut client = Client::new(&path);
         let Ok(file) = library(&path) else { continue };
         client.open().unwrap();
-        let reply = client.run(|session| session.scene(&Selection::default(), 0));
+        let reply = client.run(|session| session.scene(&Selection::default(), false));
         let (Ok(reply), Some(scene)) = (reply, scene_of(&file)) else {
             continue;
         };
@@ -599,7 +599,11 @@ fn scenes_of_several_parts_are_read_in_any_order() {
             level: level.to_owned(),
             ..Selection::default()
         };
-        let scene = json(&client.run(|session| session.scene(&selection, 0)).unwrap());
+        let scene = json(
+            &client
+                .run(|session| session.scene(&selection, false))
+                .unwrap(),
+        );
         scenes.push(scene["id"].as_u64().unwrap() as usize);
     }
     let wanted = Wanted::default();
@@ -616,7 +620,9 @@ fn scenes_of_several_parts_are_read_in_any_order() {
         level: "none".to_owned(),
         ..Selection::default()
     };
-    let failure = client.run(|session| session.scene(&none, 0)).unwrap_err();
+    let failure = client
+        .run(|session| session.scene(&none, false))
+        .unwrap_err();
     assert_eq!(failure.parts().kind, "out_of_range");
     let failure = client
         .run(|session| session.shape(99, 0, &wanted))
@@ -640,7 +646,11 @@ fn meshes_beyond_the_maximum_are_counted() {
         max_meshes: 3,
         ..Selection::default()
     };
-    let scene = json(&client.run(|session| session.scene(&selection, 0)).unwrap());
+    let scene = json(
+        &client
+            .run(|session| session.scene(&selection, false))
+            .unwrap(),
+    );
     assert_eq!(list(&scene["shapes"]).len(), 3);
     assert_eq!(scene["moreMeshes"], 38);
 }
@@ -788,6 +798,7 @@ fn what_is_over_a_limit_is_refused_before_memory_is_taken() {
     let settings = Settings {
         max_block_bytes: 64,
         max_total_bytes: 64,
+        ..Settings::default()
     };
     let mut client = Client {
         session: Session::new(length, settings),
@@ -864,7 +875,7 @@ fn shapes_and_clips_are_fetched_with_the_scene() {
             continue;
         }
         let opened = client.requests;
-        let Ok(scene) = client.run(|session| session.scene(&Selection::default(), u64::MAX)) else {
+        let Ok(scene) = client.run(|session| session.scene(&Selection::default(), true)) else {
             continue;
         };
         let before = client.requests;

@@ -172,9 +172,9 @@ impl Fragments {
 
     /// The ranges to ask for in place of the missing ones that a [`step`](Self::step) returned, to save requests.
     ///
-    /// Ranges at most `gap` bytes apart are joined, if the bytes between them are missing as well: nothing is asked for twice. If the file has at most 256 KiB, all that is missing is asked for, because a
-    /// request takes longer than its bytes. If nothing is known of the file, the first range is asked for, with at least `first` bytes: its
-    /// response has the length of the file, and often what is needed next.
+    /// Ranges at most `gap` bytes apart are joined, if the bytes between them are missing as well: nothing is asked for twice. If the file
+    /// has at most 256 KiB, all that is missing is asked for, because a request takes longer than its bytes. If nothing is known of the
+    /// file, the first range is asked for, with at least `first` bytes: its response has the length of the file, and often what is needed next.
     ///
     /// # Examples
     ///

@@ -72,7 +72,7 @@ export class CoreFile {
         this.first = first;
         this.whole = whole;
         this.maxHeldBytes = maxHeldBytes;
-        // What is fetched before it is asked for has to stay until then.
+        // Bytes that are fetched ahead have to stay until they are asked for.
         const maxPrefetchedBytes = Math.min(maxHeldBytes, maxTotalBytes);
         /** The least of the second request while a file is opened in which each part says where the next one is. */
         this.ahead = prefetch ? maxPrefetchedBytes : first;

@@ -31,6 +31,7 @@ from meshmap import jobs
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from conftest import DATA, bad_files, valid_files  # noqa: E402
+from test_isolated import kill_all_readers  # noqa: E402
 from test_tables import assert_equal_to_the_arrays  # noqa: E402
 
 ENGINES = ("ray", "spark")
@@ -70,12 +71,13 @@ START = {
 def start(engine: str, what: str, sources: list[str], folder: Path, **environment: str) -> subprocess.Popen[str]:
     """A process that writes the table ``what`` to ``out.parquet`` in an empty folder."""
     folder.mkdir()
-    program = "import pyarrow as pa, pyarrow.parquet\n" + f"SOURCES = {sources!r}\n" + textwrap.dedent(START[engine])
+    program = "import meshmap, pyarrow as pa, pyarrow.parquet\nfrom meshmap import jobs\n" + f"SOURCES = {sources!r}\n" + textwrap.dedent(START[engine])
     program += f"pa.parquet.write_table({what}, 'out.parquet')\n"
     return subprocess.Popen(
         [sys.executable, "-c", program],
         cwd=folder,
         env={**os.environ, **environment},
+        start_new_session=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -322,3 +324,67 @@ def test_a_job_with_nothing_to_read_fails(engine: str, tmp_path: Path) -> None:
 def test_verdicts_of_engines_are_those_of_the_job(engine: str, tree: Path, tmp_path: Path) -> None:
     found = finish(start(engine, "run('verify')", [str(tree)], tmp_path / "empty"), tmp_path / "empty")
     assert rows(found) == rows(jobs.verify(meshmap.find(tree)))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_poisoned_file_is_one_row(engine: str, tree: Path, tmp_path: Path) -> None:
+    poison = tmp_path / "poison.cgeo"
+    os.mkfifo(poison)
+    is_ended = threading.Event()
+    killer = threading.Thread(target=kill_all_readers, args=(poison, is_ended))
+    killer.start()
+    try:
+        sources = [str(tree / "0"), str(poison)]
+        found = finish(start(engine, "run('verify', isolated=jobs.Isolated())", sources, tmp_path / "empty"), tmp_path / "empty")
+    finally:
+        is_ended.set()
+        killer.join()
+    of_poison = [row for row in found.to_pylist() if row["path"] == str(poison)]
+    assert [row["error_kind"] for row in of_poison] == ["killed_worker"] and "SIGKILL" in of_poison[0]["error"]
+    others = found.filter(pa.compute.not_equal(found["path"], str(poison)))
+    print(f"{engine}: {others.num_rows} rows, and 1 of the poisoned file")
+    assert rows(others) == rows(jobs.verify(meshmap.find(tree / "0")))
+    # It is done: the next run has nothing to do.
+    assert jobs.missing(sources[:1], found) == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_killed_driver_is_run_again(engine: str, tree: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    what = f"run('convert', folder={str(out)!r}, base={str(tree)!r})"
+    process = start(engine, what, [str(tree)], tmp_path / "first")
+    while len(list(out.rglob("*.glb"))) < FILES // 20:
+        assert process.poll() is None, process.communicate()[0][-4000:]
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    before = len(list(out.rglob("*.glb")))
+    second = finish(start(engine, what, [str(tree)], tmp_path / "second"), tmp_path / "second")
+    states = second["state"].to_pylist()
+    print(f"{engine}: {before} outputs when the driver was killed, then " + json.dumps({name: states.count(name) for name in set(states)}))
+    whole = jobs.convert(meshmap.find(tree), tmp_path / "whole", base=str(tree))
+    paths = second["path"].to_pylist()
+    assert sorted(paths) == sorted(whole["path"].to_pylist()) and len(set(paths)) == len(paths)
+    outputs = {path.relative_to(out): path.read_bytes() for path in out.rglob("*.glb")}
+    assert outputs == {path.relative_to(tmp_path / "whole"): path.read_bytes() for path in (tmp_path / "whole").rglob("*.glb")}
+    assert not list(out.rglob("*.part"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_workers_of_another_version_are_one_error(engine: str, tree: Path, tmp_path: Path) -> None:
+    what = "[setattr(meshmap._meshmap, '__version__', '9.9.9'), run('verify')][1]"
+    process = start(engine, what, [str(tree / "0")], tmp_path / "empty")
+    output, _ = process.communicate(timeout=200)
+    assert process.returncode != 0
+    assert f"the task was made by meshmap 9.9.9, and this worker has meshmap {meshmap.__version__}" in output, output[-3000:]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_table_is_a_plan(engine: str, tree: Path, tmp_path: Path) -> None:
+    files = meshmap.find(tree / "1")
+    pyarrow.parquet.write_table(pa.table({"path": files}), tmp_path / "files.parquet")
+    done = jobs.verify(files[::2])
+    pyarrow.parquet.write_table(done, tmp_path / "done.parquet")
+    what = f"run('verify', done=pa.parquet.read_table({str(tmp_path / 'done.parquet')!r}))"
+    found = finish(start(engine, what, [str(tmp_path / "files.parquet")], tmp_path / "empty"), tmp_path / "empty")
+    assert rows(found) == rows(jobs.verify(files[1::2]))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +17,10 @@ from werkzeug.serving import make_server
 
 import meshmap
 from meshmap import jobs
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from conftest import valid_files  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = 1000
@@ -99,6 +105,35 @@ def test_the_command_fetches_no_bodies_again(served: Counting, tmp_path: Path) -
         print(f"{counts}: {kinds}")
         assert counts in done.stdout, done.stdout + done.stderr
     assert set(kinds) == {"HEAD"}
+
+
+def test_headers_take_one_request_a_file(served: Counting) -> None:
+    """Files of all kinds, of which a part is longer than a first request."""
+    valid = [path for path, _ in valid_files(large=True) if path.stat().st_size < 20_000_000]
+    for number, path in enumerate(valid):
+        served.client.put_object(Bucket="counted", Key=f"kinds/{number:04}{path.suffix}", Body=path.read_bytes())
+    served.take()
+    rows = pa.concat_tables([jobs.catalog(task) for task in jobs.tasks("s3://counted/kinds/")])
+    kinds = served.take()
+    each = kinds["GET"] / len(valid)
+    print(f"headers of {len(valid)} files of all kinds: {kinds}, {each:.3f} GET for each; {rows.num_rows} rows")
+    assert set(kinds) == {"LIST", "GET"} and each <= 1.1
+    # Nothing at all for a plan from a table.
+    table = pa.table({"path": [f"{PREFIX}{index % 7}/mesh%20{index:04}.iqm" for index in range(FILES)]})
+    tasks = list(jobs.each_task(table))
+    assert served.take() == {} and sum(task.files for task in tasks) == FILES
+
+
+def test_requests_are_limited_by_their_rate(served: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MESHMAP_REQUESTS_PER_SECOND", "40")
+    start = time.perf_counter()
+    table = pa.table(meshmap.catalog([f"{PREFIX}0/mesh%20{index:04}.iqm" for index in range(0, 560, 7)]))
+    seconds = time.perf_counter() - start
+    print(f"80 files at 40 requests in a second: {seconds:.2f} s")
+    assert table["error"].null_count == table.num_rows and 1.9 <= seconds < 10
+    monkeypatch.setenv("MESHMAP_REQUESTS_PER_SECOND", "0")
+    with pytest.raises(OSError, match="expected a number above 0"):
+        meshmap.catalog(PREFIX + "0/mesh%200000.iqm")
 
 
 def test_missing_over_a_prefix_only_lists(served: Counting) -> None:

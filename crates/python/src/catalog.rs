@@ -64,6 +64,8 @@ enum Table {
 ///     limit: The most rows. Files that no row is needed of are not read.
 ///     mmap: Maps files instead of reading them; they must not change meanwhile.
 ///     batch_rows: The most rows of a table of the stream. A table also ends with the row that reaches 8 MiB.
+///     max_total_bytes: The memory for one file, as `--max-memory` of the command. By default 1 GiB, or 16 times the file if that is more. A
+///         file that needs more is a row with an error.
 ///
 /// An exception of a reader is a row with an error, except for KeyboardInterrupt, SystemExit and others that are not an
 /// `Exception`: these end the stream with an error that names them.
@@ -72,7 +74,8 @@ enum Table {
 ///     An object with `__arrow_c_stream__`, which pyarrow, Polars and DuckDB read.
 #[pyfunction]
 #[pyo3(name = "catalog", signature = (
-    sources, *, full=false, hash=false, columns=None, formats=None, limit=None, mmap=false, batch_rows=8192
+    sources, *, full=false, hash=false, columns=None, formats=None, limit=None, mmap=false, batch_rows=8192,
+    max_total_bytes=None
 ))]
 #[expect(
     clippy::too_many_arguments,
@@ -87,6 +90,7 @@ pub(crate) fn make(
     limit: Option<usize>,
     mmap: bool,
     batch_rows: usize,
+    max_total_bytes: Option<u64>,
 ) -> PyResult<Catalog> {
     let options = PyDict::new(sources.py());
     options.set_item("full", full)?;
@@ -96,6 +100,7 @@ pub(crate) fn make(
     options.set_item("limit", limit)?;
     options.set_item("mmap", mmap)?;
     options.set_item("batch_rows", batch_rows)?;
+    options.set_item("max_total_bytes", max_total_bytes)?;
     let columns = columns
         .map_or_else(|| Ok(Columns::all()), |names| Columns::named(&names))
         .map_err(PyValueError::new_err)?;
@@ -108,7 +113,7 @@ pub(crate) fn make(
     let how = Options {
         depth,
         hash,
-        ..own_how(mmap, formats)?
+        ..own_how(mmap, formats, max_total_bytes)?
     };
     let table = Table::Facts {
         columns: Arc::new(columns),
@@ -155,13 +160,19 @@ const GEOMETRY: [&str; 17] = [
 ///     limit: The most rows.
 ///     mmap: Maps files instead of reading them; they must not change meanwhile.
 ///     batch_bytes: A table of the stream ends with the row that reaches this size.
+///     max_total_bytes: As of `catalog`.
 ///
 /// Returns:
 ///     An object with `__arrow_c_stream__`, which pyarrow, Polars and DuckDB read.
 #[pyfunction]
 #[pyo3(name = "geometry", signature = (
-    sources, *, columns=None, formats=None, drawn=false, limit=None, mmap=false, batch_bytes=33_554_432
+    sources, *, columns=None, formats=None, drawn=false, limit=None, mmap=false, batch_bytes=33_554_432,
+    max_total_bytes=None
 ))]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "each has a name and a default in Python"
+)]
 pub(crate) fn make_geometry(
     sources: &Bound<'_, PyAny>,
     columns: Option<Vec<String>>,
@@ -170,6 +181,7 @@ pub(crate) fn make_geometry(
     limit: Option<usize>,
     mmap: bool,
     batch_bytes: usize,
+    max_total_bytes: Option<u64>,
 ) -> PyResult<Catalog> {
     let columns = columns.unwrap_or_else(|| GEOMETRY.map(str::to_owned).to_vec());
     let options = PyDict::new(sources.py());
@@ -179,11 +191,12 @@ pub(crate) fn make_geometry(
     options.set_item("limit", limit)?;
     options.set_item("mmap", mmap)?;
     options.set_item("batch_bytes", batch_bytes)?;
+    options.set_item("max_total_bytes", max_total_bytes)?;
     let geometry = Arc::new(Geometry::new(&columns).map_err(PyValueError::new_err)?);
     let has_hash = columns.iter().any(|name| name == "hash");
     let how = Options {
         hash: has_hash,
-        ..own_how(mmap, formats)?
+        ..own_how(mmap, formats, max_total_bytes)?
     };
     made(
         ("geometry", sources, options),
@@ -197,13 +210,21 @@ pub(crate) fn make_geometry(
     )
 }
 
-/// The usual options. No argument of a catalogue raises the limits, and messages name none.
-fn own_how(mmap: bool, formats: Option<Vec<String>>) -> PyResult<Options> {
+/// The usual options, with another memory for each file if one is given.
+fn own_how(
+    mmap: bool,
+    formats: Option<Vec<String>>,
+    max_total_bytes: Option<u64>,
+) -> PyResult<Options> {
     let usual = Options::default();
+    let reading = match max_total_bytes {
+        Some(memory) => usual.reading.within(memory),
+        None => usual.reading,
+    };
     let reading = Reading {
         mmap,
-        limits: usual.reading.limits.with_remedies([""; 3]),
-        ..usual.reading
+        limits: reading.limits.with_remedies(REMEDIES),
+        ..reading
     };
     #[cfg(feature = "stores")]
     let reading = Reading {
@@ -216,6 +237,9 @@ fn own_how(mmap: bool, formats: Option<Vec<String>>) -> PyResult<Options> {
         ..usual
     })
 }
+
+/// The options that raise limits.
+const REMEDIES: [&str; 3] = ["max_total_bytes=", "max_total_bytes=", ""];
 
 fn named_formats(names: Option<Vec<String>>) -> PyResult<Vec<Format>> {
     let format = |name: &String| {
@@ -263,17 +287,24 @@ fn made(
     })
 }
 
-/// The files that a catalogue of paths has rows of, and their sizes: those named, and those below folders that hold a mesh.
+/// The files that a catalogue of paths has rows of, and their sizes: those named, and those below folders that hold a mesh. `wanted` takes the
+/// column `path` of all of them, and returns for each whether it is needed; others are not opened.
 #[pyfunction]
+#[pyo3(signature = (paths, wanted=None))]
 pub(crate) fn find_files(
     py: Python<'_>,
     paths: Vec<PathBuf>,
+    wanted: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<(std::ffi::OsString, u64)>> {
+    let mut found = detached(py, true, || rows::find(&paths))?;
+    if let Some(wanted) = wanted {
+        let shown: Vec<String> = found.iter().map(|item| rows::of_item(item).path).collect();
+        let answer = call(wanted, &PyTuple::new(py, [shown])?, None)?;
+        let mut answer = answer.extract::<Vec<bool>>()?.into_iter();
+        found.retain(|_| answer.next().unwrap_or(true));
+    }
     let found: Vec<Item> = detached(py, true, || {
-        rows::find(&paths)
-            .into_par_iter()
-            .filter(Item::is_mesh)
-            .collect()
+        found.into_par_iter().filter(Item::is_mesh).collect()
     })?;
     Ok(found
         .into_iter()
@@ -291,7 +322,7 @@ pub(crate) fn versions(
     py: Python<'_>,
     files: Vec<(Named, Option<String>)>,
 ) -> PyResult<Vec<Identified>> {
-    let how = own_how(false, None)?;
+    let how = own_how(false, None, None)?;
     let of = |(Named(path), version): (Named, Option<String>)| {
         let item = Item::file(&path);
         let row = if version.is_some() {

@@ -25,6 +25,15 @@ pub(crate) fn file_of(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
 ) -> PyResult<(MeshFile, Handle, String, Option<PathBuf>)> {
+    file_within(py, source, None)
+}
+
+/// As [`file_of`], within a limit of memory if the file is not open.
+pub(crate) fn file_within(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    max_total_bytes: Option<u64>,
+) -> PyResult<(MeshFile, Handle, String, Option<PathBuf>)> {
     let parts = |file: &File| {
         Ok((
             file.get(py)?,
@@ -36,7 +45,7 @@ pub(crate) fn file_of(
     if let Ok(file) = source.cast::<File>() {
         return parts(file.get());
     }
-    let how = crate::again::How::new(false, false, true, true, None, None);
+    let how = crate::again::How::new(false, false, true, true, None, max_total_bytes);
     let opened = crate::source::open(py, Some(source), None, None, how)?;
     let file = crate::opening::open(py, opened)?;
     parts(file.bind(py).cast::<File>()?.get())

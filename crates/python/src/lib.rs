@@ -44,6 +44,7 @@
 //     picture: pictures for notebooks
 //     mesh decoded: a mesh of any format, and a decoded snapshot
 //     catalog file: rows of many files, and a file of any format
+//     done: versions of files that an earlier run is done with
 //     cgeo | iqm | openctm | slmesh | tmf: one class of file each
 //     opening: the class of a file
 //     keywords: keyword arguments as options of Rust
@@ -61,6 +62,7 @@ mod call;
 mod catalog;
 mod cgeo;
 mod decoded;
+mod done;
 mod entry;
 mod error;
 mod export;
@@ -166,6 +168,7 @@ fn run(arguments: Vec<std::ffi::OsString>) -> PyResult<u8> {
 #[pymodule(gil_used = false)]
 fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("SCHEMA_VERSION", meshmap_catalog::rows::SCHEMA_VERSION)?;
     module.add_function(wrap_pyfunction!(open, module)?)?;
     let formats = PyDict::new(module.py());
     for format in meshmap::Format::ALL {
@@ -179,8 +182,11 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(url::without_secrets, module)?)?;
     module.add_function(wrap_pyfunction!(source::list_url, module)?)?;
     module.add_function(wrap_pyfunction!(source::head_of_url, module)?)?;
+    module.add_function(wrap_pyfunction!(source::boundaries_of_url, module)?)?;
+    module.add_function(wrap_pyfunction!(source::url_of_key, module)?)?;
     module.add_class::<url::RemoteUrl>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(pool::use_threads, module)?)?;
     module.add_function(wrap_pyfunction!(export::convert, module)?)?;
     module.add_function(wrap_pyfunction!(export::render, module)?)?;
     module.add_function(wrap_pyfunction!(export::find_texture, module)?)?;
@@ -192,6 +198,7 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalog::versions, module)?)?;
     module.add_class::<catalog::Catalog>()?;
     module.add_class::<outputs::Outputs>()?;
+    module.add_class::<done::Done>()?;
     module.add_class::<buffer::Buffer>()?;
     module.add_class::<file::File>()?;
     module.add_class::<entry::Entry>()?;

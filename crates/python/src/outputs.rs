@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use meshmap_catalog::text;
-use meshmap_export::{Convert, find_up_to_date};
+use meshmap_export::{Convert, Counts, find_up_to_date};
 use meshmap_outputs::{Made, Names, Origin, Place, Record, find_conflict, with_added_ending};
 use meshmap_url::{RemoteUrl, is_remote};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde::{Deserialize, Serialize};
 
-use crate::error::raise_export;
-use crate::export::{dict_of, file_of, options_of, target_of};
+use crate::error::{argument, raise_export};
+use crate::export::{file_within, options_of, target_of};
 use crate::url::Named;
 
 /// The outputs of files in a folder, and what they were made from, as `meshmap convert` records them.
@@ -20,7 +21,35 @@ pub struct Outputs {
     convert: Convert,
     record: Record,
     files: Vec<Source>,
+    /// The memory for each file, in place of the usual one.
+    max_total_bytes: Option<u64>,
+    /// The bytes and the seconds of the process, if it works on single files and may end.
+    process: Option<(u64, f64)>,
 }
+
+/// The facts about an output in the record, for other runs of this package.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Told {
+    #[serde(flatten)]
+    counts: Counts,
+    left_out: Option<String>,
+}
+
+/// The reason why a file cannot be converted, in the record.
+#[derive(Serialize, Deserialize)]
+struct Failure {
+    state: String,
+    error_kind: String,
+    error: String,
+    /// With another limit, it may not fail.
+    max_total_bytes: Option<u64>,
+    /// The limits of the process that the file has ended. With higher ones, it may not end.
+    process: Option<(u64, f64)>,
+}
+
+/// The kind of the error of a file that has ended its process.
+const KILLED: &str = "killed_worker";
 
 /// A file, and the place of its output. `None` if it has none.
 struct Source {
@@ -62,12 +91,14 @@ impl Outputs {
     /// `files` are paths and URLs, each with the path of its output below the folder, without the ending; None for a file that gets
     /// no output. Options are as in `convert`. Raises ValueError if two files would have the same output.
     #[new]
-    #[pyo3(signature = (folder, files, to, **options))]
+    #[pyo3(signature = (folder, files, to, max_total_bytes, process, **options))]
     fn new(
         py: Python<'_>,
         folder: PathBuf,
         files: Vec<(Named, Option<PathBuf>)>,
         to: &str,
+        max_total_bytes: Option<u64>,
+        process: Option<(u64, f64)>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let target = target_of(Some(to), &folder)?;
@@ -112,13 +143,16 @@ impl Outputs {
             convert,
             record,
             files,
+            max_total_bytes,
+            process,
         })
     }
 
     /// Converts the file of this number, unless its output is up to date. `version` is the version of a file in a store. With `is_named`, the
     /// output has the name of the file only, so that it must not be of another file of the same name.
     ///
-    /// Returns the dict of `convert`, with `output` and `state`.
+    /// Returns a dict of `output`, `state`, `vertices`, `triangles` and `left_out`, or of `state`, `error_kind` and `error` if an earlier run has
+    /// recorded that the file cannot be converted.
     fn convert<'py>(
         &self,
         py: Python<'py>,
@@ -138,19 +172,27 @@ impl Outputs {
         let fingerprint = py.detach(|| self.record.fingerprint(&file.origin(version)?));
         // The library is the one of the job: clones of the settings share it.
         let library = &self.convert.library;
-        let is_up_to_date = |made: &str| {
-            py.detach(|| find_up_to_date(&self.record, place, made, library).is_some())
-        };
-        if fingerprint.as_deref().is_some_and(is_up_to_date) {
-            dict.set_item("state", "up_to_date")?;
-            return Ok(dict);
+        if let Some(made) = fingerprint.as_deref() {
+            let known = py.detach(|| find_up_to_date(&self.record, place, made, library));
+            if let Some(known) = known {
+                dict.set_item("state", "up_to_date")?;
+                let told = serde_json::from_str(known.report).unwrap_or_default();
+                return with_told(dict, &told);
+            }
+            if let Some(failure) = self.failure(place, made) {
+                dict.del_item("output")?;
+                dict.set_item("state", failure.state)?;
+                dict.set_item("error_kind", failure.error_kind)?;
+                dict.set_item("error", failure.error)?;
+                return Ok(dict);
+            }
         }
         let shown = file.shown();
         if is_named && let Some(other) = py.detach(|| self.earlier_source(place, &shown)) {
             return Err(both_written(&other, &shown, &place.path()));
         }
         let source = file.path.as_os_str().into_pyobject(py)?;
-        let (mesh, handle, name, folder) = file_of(py, source.as_any())?;
+        let (mesh, handle, name, folder) = file_within(py, source.as_any(), self.max_total_bytes)?;
         let convert = Convert {
             name,
             folder,
@@ -163,14 +205,20 @@ impl Outputs {
         let outcome = handle
             .detached(py, true, write)?
             .map_err(|error| raise_export(py, &error))?;
+        let left_out = outcome.report.left_out.iter();
+        let left_out: Vec<String> = left_out.map(|entry| entry.line(&argument)).collect();
+        let told = Told {
+            counts: outcome.counts(),
+            left_out: Some(left_out.join("; ")).filter(|text| !text.is_empty()),
+        };
         if let Some(fingerprint) = fingerprint {
-            let (files, looked_for) = (outcome.files.clone(), outcome.textures.to_record());
             let made = Made {
                 fingerprint,
                 source: shown.clone(),
-                files,
-                looked_for,
-                report: String::new(),
+                files: outcome.files,
+                looked_for: outcome.textures.to_record(),
+                // Neither serializing to memory nor these types fail.
+                report: serde_json::to_string(&told).unwrap_or_default(),
             };
             let added = py.detach(|| self.record.add(place, made));
             added.map_err(|why| PyOSError::new_err(text::line(&why)))?;
@@ -181,12 +229,63 @@ impl Outputs {
             }
         }
         dict.set_item("state", "written")?;
-        dict.update(dict_of(py, outcome)?.as_mapping())?;
-        Ok(dict)
+        with_told(dict, &told)
+    }
+
+    /// Records that the file of this number cannot be converted, so that it is not read again: `state`, and kind and message of the error.
+    fn fail(
+        &self,
+        py: Python<'_>,
+        number: usize,
+        version: Option<&str>,
+        state: String,
+        error_kind: String,
+        error: String,
+    ) -> PyResult<()> {
+        let file = self.files.get(number);
+        let Some((file, place)) = file.and_then(|file| Some((file, file.place.as_ref()?))) else {
+            return Ok(());
+        };
+        let failure = Failure {
+            state,
+            process: self.process.filter(|_| error_kind == KILLED),
+            error_kind,
+            error,
+            max_total_bytes: self.max_total_bytes,
+        };
+        // Neither serializing to memory nor this type fails.
+        let report = serde_json::to_string(&failure).unwrap_or_default();
+        let add = || {
+            let Some(made) = self.record.fingerprint(&file.origin(version)?) else {
+                return Some(Ok(()));
+            };
+            let is_known = self.record.find_failure(place, &made) == Some(&report);
+            (!is_known).then(|| self.record.add_failure(place, made, report))
+        };
+        let added = py.detach(add).unwrap_or(Ok(()));
+        added.map_err(|why| PyOSError::new_err(text::line(&why)))
     }
 }
 
+/// Adds what is known of an output.
+fn with_told<'py>(dict: Bound<'py, PyDict>, told: &Told) -> PyResult<Bound<'py, PyDict>> {
+    dict.set_item("vertices", told.counts.vertices)?;
+    dict.set_item("triangles", told.counts.triangles)?;
+    dict.set_item("left_out", &told.left_out)?;
+    Ok(dict)
+}
+
 impl Outputs {
+    /// The failure that an earlier run of this package has recorded, with the same limits.
+    fn failure(&self, place: &Place, made: &str) -> Option<Failure> {
+        let failure: Failure = serde_json::from_str(self.record.find_failure(place, made)?).ok()?;
+        let is_higher = self
+            .process
+            .zip(failure.process)
+            .is_some_and(|(own, recorded)| own.0 > recorded.0 || own.1 > recorded.1);
+        (failure.max_total_bytes == self.max_total_bytes && !is_higher).then_some(failure)
+    }
+
     /// Another file that the output was made from, and that still exists: files may have been moved. A file in a store is taken to exist.
     fn earlier_source(&self, place: &Place, source: &str) -> Option<String> {
         let meanwhile = self.record.source_meanwhile(place, source);

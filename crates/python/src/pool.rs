@@ -1,7 +1,7 @@
 //! Threads of this process: a forked child has none of its parent's, so each process makes its own.
 
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use pyo3::exceptions::PyOSError;
 use pyo3::marker::Ungil;
@@ -11,6 +11,31 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 struct Pool {
     process: u32,
     threads: ThreadPool,
+}
+
+/// The threads of a pool that is made later; 0 for one for each core of the machine.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets the number of threads, for a worker that has not all cores of its machine. `MESHMAP_THREADS` in the environment precedes it. Without
+/// effect once the process has worked on large files.
+#[pyfunction]
+pub(crate) fn use_threads(count: usize) {
+    THREADS.store(count, Ordering::Relaxed);
+}
+
+/// The number of threads; 0 for one for each core.
+fn threads() -> PyResult<usize> {
+    let Some(text) = std::env::var_os("MESHMAP_THREADS").filter(|text| !text.is_empty()) else {
+        return Ok(THREADS.load(Ordering::Relaxed));
+    };
+    text.to_str()
+        .and_then(|text| text.parse().ok())
+        .ok_or_else(|| {
+            let found = text.display();
+            PyOSError::new_err(format!(
+                "MESHMAP_THREADS is {found}: expected a number of threads, such as 4"
+            ))
+        })
 }
 
 /// Null, or a pool that lives until the process ends.
@@ -34,6 +59,7 @@ fn pool() -> PyResult<&'static ThreadPool> {
         return Ok(&pool.threads);
     }
     let threads = ThreadPoolBuilder::new()
+        .num_threads(threads()?)
         .thread_name(|index| format!("meshmap-{index}"))
         .build()
         .map_err(|error| PyOSError::new_err(format!("meshmap cannot start threads: {error}")))?;

@@ -201,6 +201,47 @@ pub(crate) fn list_url(
     }
 }
 
+/// Keys greater than `after` that divide the list of a URL into parts, in order: names of folders. Each part can be listed by itself, from the
+/// key at its beginning on. None if the store does not sort its lists.
+#[pyfunction]
+pub(crate) fn boundaries_of_url(
+    py: Python<'_>,
+    url: &crate::url::RemoteUrl,
+    after: &str,
+) -> PyResult<Vec<String>> {
+    #[cfg(feature = "stores")]
+    {
+        let found = detached(py, false, || crate::store::boundaries(&url.0, after))?;
+        found.map_err(|error| crate::store::raised(py, error))
+    }
+    #[cfg(not(feature = "stores"))]
+    {
+        let _ = after;
+        Err(without_stores(py, &url.0))
+    }
+}
+
+/// The URL of the object with a key in a bucket.
+#[pyfunction]
+pub(crate) fn url_of_key(
+    py: Python<'_>,
+    bucket: &crate::url::RemoteUrl,
+    key: &str,
+) -> PyResult<crate::url::RemoteUrl> {
+    #[cfg(feature = "stores")]
+    {
+        let _ = py;
+        Ok(crate::url::RemoteUrl(crate::store::url_of_key(
+            &bucket.0, key,
+        )?))
+    }
+    #[cfg(not(feature = "stores"))]
+    {
+        let _ = key;
+        Err(without_stores(py, &bucket.0))
+    }
+}
+
 /// The size in bytes and the version of the file at a URL, which must exist. No part of it is fetched.
 #[pyfunction]
 pub(crate) fn head_of_url(

@@ -92,6 +92,16 @@ impl List {
     }
 }
 
+/// Keys greater than `after` that divide the list of a URL into parts.
+pub(crate) fn boundaries(url: &RemoteUrl, after: &str) -> io::Result<Vec<String>> {
+    Ok(Blocking::list(url, after, &network()?.settings())?.boundaries(after))
+}
+
+/// The URL of the object with a key in a bucket.
+pub(crate) fn url_of_key(bucket: &RemoteUrl, key: &str) -> io::Result<RemoteUrl> {
+    Ok(meshmap_object_store::url_of_key(bucket, key)?)
+}
+
 /// The settings of requests. They come from the environment, as keys do, and so reach the workers of engines.
 pub(crate) fn network() -> io::Result<Network> {
     fn set<T>(
@@ -113,9 +123,19 @@ pub(crate) fn network() -> io::Result<Network> {
             .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         time.filter(|time| !time.is_zero())
     };
+    let rate = |text: &str| {
+        text.parse()
+            .ok()
+            .filter(|rate: &f64| rate.is_normal() && *rate > 0.0)
+    };
     Ok(Network {
         timeout: set("MESHMAP_TIMEOUT", "seconds, such as 30", seconds)?,
         deadline: set("MESHMAP_DEADLINE", "seconds, such as 1800", seconds)?,
+        requests_per_second: set(
+            "MESHMAP_REQUESTS_PER_SECOND",
+            "a number above 0, such as 500",
+            rate,
+        )?,
         retries: set("MESHMAP_RETRIES", "a number, such as 10", |text| {
             text.parse().ok()
         })?,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import re
 import shutil
@@ -18,7 +19,7 @@ import pytest
 import meshmap
 from meshmap import jobs
 
-from conftest import DATA
+from conftest import DATA, bad_files
 
 
 def test_secrets_of_urls_are_not_shown(iqm: Path, tmp_path: Path) -> None:
@@ -157,3 +158,43 @@ def test_outputs_are_files_of_this_machine(iqm: Path, tmp_path: Path, monkeypatc
         with pytest.raises(ValueError, match=re.escape(folder)):
             meshmap.render(iqm, f"{folder}/a.png")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_failures_and_counts_are_recorded(iqm: Path, tmp_path: Path) -> None:
+    files = {"mesh": iqm, "bad": next(path for path, want in bad_files() if want == "error" and path.suffix == ".iqm"), "anims": DATA / "iqm" / "valid" / "anim_only_joints.iqm"}
+    sources = {name: tmp_path / f"{name}.iqm" for name in files}
+    for name, path in files.items():
+        shutil.copy(path, sources[name])
+    paths = [str(path) for path in sources.values()]
+    first = jobs.convert(paths, tmp_path / "out")
+    states = first["state"].to_pylist()
+    assert states[0] == "written" and states[1] == "failed" and states[2] in ("written", "skipped")
+    # Nothing of the files is read again.
+    stored = {path: path.read_bytes() for path in sources.values()}
+    for path in sources.values():
+        stamp = path.stat()
+        path.write_bytes(b"x" * stamp.st_size)
+        os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    second = jobs.convert(paths, tmp_path / "out")
+    told = [name for name in first.schema.names if name not in ("state", "output", "identity")]
+    assert second.select(told).to_pylist() == first.select(told).to_pylist()
+    assert second["state"].to_pylist() == [{"written": "up_to_date"}.get(state, state) for state in states]
+    assert second["vertices"][0].as_py() > 0
+    # Another version of the file, or another limit, is tried again.
+    sources["bad"].write_bytes(stored[sources["mesh"]])
+    assert jobs.convert(paths, tmp_path / "out")["state"].to_pylist()[1] == "written"
+    sources["mesh"].write_bytes(stored[sources["mesh"]])
+    small = jobs.convert(paths[:1], tmp_path / "small", max_total_bytes=100)
+    assert small["error_kind"].to_pylist() == ["limit_exceeded"] and "max_total_bytes=" in small["error"][0].as_py()
+    limited = [jobs.convert(paths[:1], tmp_path / "small", max_total_bytes=most)["state"][0].as_py() for most in (100, 100, None, 100)]
+    assert limited == ["failed", "failed", "written", "up_to_date"]
+
+
+def test_the_memory_for_a_file_is_limited(iqm: Path) -> None:
+    for table in (
+        jobs.verify([iqm], max_total_bytes=1000),
+        jobs.catalog([iqm], full=True, max_total_bytes=1000),
+        jobs.catalog([iqm], geometry=True, max_total_bytes=1000),
+    ):
+        kinds = set(table["error_kind"].to_pylist()) - {None}
+        assert kinds == {"limit_exceeded"}, table.to_pylist()

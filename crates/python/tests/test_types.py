@@ -53,7 +53,7 @@ ANYTHING = "array binary duckdb meshio other polars pyarrow pyvista read size sp
 
 
 @CHECKERS
-@pytest.mark.parametrize("page", ["README.md", "engines.md"])
+@pytest.mark.parametrize("page", ["README.md", "engines.md", "ten-million-files.md"])
 def test_examples_of_the_pages_have_types(refused, page: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def] # noqa: ANN001
     """Parts of a page follow one another."""
     blocks = re.findall(r"```python\n(.*?)```", (HERE.parent / page).read_text(), re.DOTALL)

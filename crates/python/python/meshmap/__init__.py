@@ -184,11 +184,12 @@ def scan(
     geometry: bool | Sequence[str] = False,
     drawn: bool = False,
     formats: Sequence[str] | None = None,
+    max_total_bytes: int | None = None,
 ) -> polars.LazyFrame:
     """The catalogue of mesh files, or their geometry, as a lazy frame of Polars.
 
-    Columns, limits and predicates are pushed down: files are decoded as far as the columns need, and none after the last row.
-    Predicates that use only ``path`` or only ``format`` skip files, also if they are joined with others by ``&``.
+    The files are listed when the frame is collected, and each time again. Columns, limits and predicates are pushed down: files are decoded as
+    far as the columns need, and none after the last row. Predicates that use only ``path`` or only ``format`` skip files, also if they are joined with others by ``&``.
 
     Args:
         sources: As of ``find``.
@@ -197,14 +198,18 @@ def scan(
         geometry: Has a row for each mesh with its arrays, as ``geometry``: True, or the names of its columns.
         drawn: Selects the meshes that viewers show, if ``geometry`` is set.
         formats: The formats that have rows.
+        max_total_bytes: The memory for a file, as of ``catalog``.
 
     Raises:
-        FileNotFoundError: A source does not exist, or no source has a mesh file.
+        FileNotFoundError: The only source is a path that does not exist. Collecting the frame raises an error if no source has a mesh file.
     """
     from ._polars import scan as scan_files
     from ._tables import table
 
-    return scan_files(sources, table(full=full, hash=hash, geometry=geometry, drawn=drawn, formats=formats))
+    of = table(
+        full=full, hash=hash, geometry=geometry, drawn=drawn, formats=formats, max_total_bytes=max_total_bytes
+    )
+    return scan_files(sources, of)
 
 
 def relation(
@@ -217,6 +222,7 @@ def relation(
     drawn: bool = False,
     columns: Sequence[str] | None = None,
     formats: Sequence[str] | None = None,
+    max_total_bytes: int | None = None,
 ) -> duckdb.DuckDBPyRelation:
     """The catalogue of mesh files, or their geometry, as a relation of DuckDB, which reads the files again for each query.
 
@@ -229,6 +235,7 @@ def relation(
         drawn: Selects the meshes that viewers show, if ``geometry`` is set.
         columns: The names of the columns: DuckDB reads all of them, whatever a query needs.
         formats: The formats that have rows.
+        max_total_bytes: The memory for a file, as of ``catalog``.
 
     Raises:
         FileNotFoundError: A source does not exist, or no source has a mesh file.
@@ -238,5 +245,13 @@ def relation(
     from . import _sources
     from ._tables import table
 
-    of = table(full=full, hash=hash, geometry=geometry, drawn=drawn, columns=columns, formats=formats)
+    of = table(
+        full=full,
+        hash=hash,
+        geometry=geometry,
+        drawn=drawn,
+        columns=columns,
+        formats=formats,
+        max_total_bytes=max_total_bytes,
+    )
     return (connection or duckdb.default_connection()).from_arrow(of.of(_sources.find(sources)))

@@ -64,6 +64,7 @@ __all__ = [
     "Catalog",
     "Clip",
     "Decoded",
+    "Done",
     "Entry",
     "Event",
     "FORMATS",
@@ -96,7 +97,9 @@ __all__ = [
     "TmfMesh",
     "Triangles",
     "VertexArray",
+    "SCHEMA_VERSION",
     "__version__",
+    "boundaries_of_url",
     "catalog",
     "convert",
     "find_files",
@@ -110,10 +113,13 @@ __all__ = [
     "run",
     "scene",
     "scene_of_mesh",
+    "url_of_key",
+    "use_threads",
     "versions",
     "without_secrets",
 ]
 __version__: Final[str]
+SCHEMA_VERSION: Final[int]
 FORMATS: Final[dict[_Format, tuple[str, ...]]]
 
 def named(path: _Named) -> str | RemoteUrl:
@@ -130,8 +136,20 @@ def versions(files: Sequence[tuple[_Named, str | None]]) -> list[tuple[str, str 
     """The columns `path`, `path_bytes` and `identity` of files, each a tuple of a path or a URL and its version, which is fetched if it is
     None.
     """
-def find_files(paths: Sequence[_Path]) -> list[tuple[str, int]]:
-    """The files that a catalogue of paths has rows of, and their sizes: those named, and those below folders that hold a mesh."""
+def boundaries_of_url(url: RemoteUrl, after: str) -> list[str]:
+    """Keys greater than `after` that divide the list of a URL into parts, in order: names of folders. Each part can be listed by itself, from the
+    key at its beginning on. None if the store does not sort its lists.
+    """
+def url_of_key(bucket: RemoteUrl, key: str) -> RemoteUrl:
+    """The URL of the object with a key in a bucket."""
+def use_threads(count: int) -> None:
+    """Sets the number of threads, for a worker that has not all cores of its machine. `MESHMAP_THREADS` in the environment precedes it. Without
+    effect once the process has worked on large files.
+    """
+def find_files(paths: Sequence[_Path], wanted: Callable[[list[str]], Sequence[bool]] | None = None) -> list[tuple[str, int]]:
+    """The files that a catalogue of paths has rows of, and their sizes: those named, and those below folders that hold a mesh. `wanted` takes the
+    column `path` of all of them, and returns for each whether it is needed; others are not opened.
+    """
 def open(
     source: _Source | None = None,
     /,
@@ -183,6 +201,7 @@ def catalog(
     limit: int | None = None,
     mmap: bool = False,
     batch_rows: int = 8192,
+    max_total_bytes: int | None = None,
 ) -> Catalog:
     """A catalogue: a row for each mesh, or for why a file or a mesh cannot be read. Nothing is read before its stream is.
 
@@ -199,6 +218,8 @@ def catalog(
         limit: The most rows. Files that no row is needed of are not read.
         mmap: Maps files instead of reading them; they must not change meanwhile.
         batch_rows: The most rows of a table of the stream. A table also ends with the row that reaches 8 MiB.
+        max_total_bytes: The memory for one file, as `--max-memory` of the command. By default 1 GiB, or 16 times the file if that is more. A
+            file that needs more is a row with an error.
 
     An exception of a reader is a row with an error, except for KeyboardInterrupt, SystemExit and others that are not an
     `Exception`: these end the stream with an error that names them.
@@ -215,6 +236,7 @@ def geometry(
     limit: int | None = None,
     mmap: bool = False,
     batch_bytes: int = 33554432,
+    max_total_bytes: int | None = None,
 ) -> Catalog:
     """The geometry of many files: a row for each mesh, snapshot or level of detail, with its arrays as lists. Nothing is read before its
     stream is.
@@ -233,6 +255,7 @@ def geometry(
         limit: The most rows.
         mmap: Maps files instead of reading them; they must not change meanwhile.
         batch_bytes: A table of the stream ends with the row that reaches this size.
+        max_total_bytes: As of `catalog`.
 
     Returns:
         An object with `__arrow_c_stream__`, which pyarrow, Polars and DuckDB read.
@@ -387,6 +410,18 @@ class Buffer:
     def __len__(self) -> int: ...
 
 @final
+class Done:
+    """A set of texts, of which it holds 16 bytes each: two hashes, whose keys nobody else knows. That two of ten million texts have the same
+    hashes has a probability below 10^-24, also if somebody chose the texts.
+    """
+    def __new__(cls, count: int) -> Self: ...
+    def add(self, offsets: _Buffer, bytes: _Buffer) -> None:
+        """Adds the texts of an Arrow array: its offsets, of 32 bits, and its bytes."""
+    def has(self, offsets: _Buffer, bytes: _Buffer) -> bytes:
+        """Returns a byte for each text of an Arrow array: 1 if it is in the set, otherwise 0."""
+    def __len__(self) -> int: ...
+
+@final
 class Catalog:
     """A row for each mesh of many files. Read again each time that it is asked for its stream."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -425,12 +460,23 @@ class RemoteUrl:
 @final
 class Outputs:
     """The outputs of files in a folder, and what they were made from, as `meshmap convert` records them."""
-    def __new__(cls, folder: _Path, files: Sequence[tuple[str | RemoteUrl, _Path | None]], to: _Target, **options: Any) -> Self: ...
+    def __new__(
+        cls,
+        folder: _Path,
+        files: Sequence[tuple[str | RemoteUrl, _Path | None]],
+        to: _Target,
+        max_total_bytes: int | None,
+        process: tuple[int, float] | None,
+        **options: Any,
+    ) -> Self: ...
+    def fail(self, number: int, version: str | None, state: str, error_kind: str, error: str) -> None:
+        """Records that the file of this number cannot be converted, so that it is not read again: `state`, and kind and message of the error."""
     def convert(self, number: int, version: str | None, is_named: bool) -> dict[str, Any]:
         """Converts the file of this number, unless its output is up to date. `version` is the version of a file in a store. With `is_named`, the
         output has the name of the file only, so that it must not be of another file of the same name.
 
-        Returns the dict of `convert`, with `output` and `state`.
+        Returns a dict of `output`, `state`, `vertices`, `triangles` and `left_out`, or of `state`, `error_kind` and `error` if an earlier run has
+        recorded that the file cannot be converted.
         """
 
 @disjoint_base

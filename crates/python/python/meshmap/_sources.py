@@ -1,7 +1,4 @@
-"""Files, folders, globs, lists and URLs of stores, as files, and as tasks of several files.
-
-A task of a large prefix holds a range of keys, and lists its files itself: who plans holds ranges, not keys.
-"""
+"""Files, folders, globs, lists, tables and URLs of stores, as files."""
 
 from __future__ import annotations
 
@@ -10,17 +7,29 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache
-from typing import TypeAlias, TypeGuard
+from queue import Empty, Full, Queue
+from threading import Event
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from . import _meshmap
 from ._drawn import EXTENSIONS
 from ._error import Error
 from ._meshmap import RemoteUrl, without_secrets
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset
+
+    from ._inventory import Rows
+
+    TableOfFiles: TypeAlias = pa.Table | pa.RecordBatchReader | pyarrow.dataset.Dataset
+
 Path: TypeAlias = str | os.PathLike[str] | RemoteUrl
-Sources: TypeAlias = Path | Iterable[Path]
+Source: TypeAlias = "Path | TableOfFiles"
+Sources: TypeAlias = "Source | Iterable[Source]"
 #: A path, or the URL of a file in a store.
 Named: TypeAlias = str | RemoteUrl
 
@@ -58,55 +67,32 @@ class Range:
         return f"Range({str(self.source)!r}, {self.start!r}, {self.end!r}, files={self.files}, size={self.size})"
 
     def listed(self) -> Iterator[File]:
-        """The files, listed again."""
-        last = self.start
-        for page in _pages(self.source, self.start):
-            for key, file in page:
-                # A file that is repeated or not sorted is held by its name.
-                if key <= last:
-                    continue
-                last = key
-                if key > self.end:
-                    return
-                yield file
+        """The files, listed again. One that is repeated or not sorted is held by its name elsewhere."""
+        for page in _part(self.source, self.start, self.end):
+            yield from (file for key, file in page if key)
 
 
-Piece: TypeAlias = File | Range
-#: Files with their keys, which are empty for files that are not listed.
-_Page: TypeAlias = list[tuple[str, File]]
+#: Files with their keys. A file has no key if it is not listed, or if a range of keys would miss it: the store repeats it or does not sort it.
+Page: TypeAlias = "list[tuple[str, File]] | Rows"
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """Files that are worked on together. A task can be pickled."""
+class Stream:
+    """Files that are listed one after the other: a source, or a part of a long list."""
 
-    pieces: tuple[Piece, ...]
-
-    @property
-    def size(self) -> int:
-        """The bytes of the files, as far as they are known."""
-        return sum(piece.size for piece in self.pieces)
-
-    @property
-    def files(self) -> int:
-        """The number of files."""
-        return sum(piece.files for piece in self.pieces)
-
-    def listed(self) -> list[File]:
-        """The files. Ranges are listed."""
-        return [file for piece in self.pieces for file in (piece.listed() if isinstance(piece, Range) else [piece])]
-
-    def paths(self) -> list[Named]:
-        """The paths and URLs of the files."""
-        return [file.path for file in self.listed()]
+    #: The number of the source, and of its part.
+    number: tuple[int, int]
+    source: Named | None
+    #: The files of a list have keys greater than this.
+    start: str = ""
 
 
 def find(sources: Sources, max_total_bytes: int = 1 << 30) -> list[Named]:
     """See ``meshmap.find``."""
     found: list[Named] = []
     held = 0
-    for _, page in _several(sources):
-        for _, file in page:
+    for page in each_page(sources):
+        for file in page:
             held += _size_of(file.path)
             if held > max_total_bytes:
                 message = f"the names of files need more than the limit of {max_total_bytes:,} bytes; raise it with find(.., max_total_bytes=)"
@@ -123,52 +109,103 @@ def _size_of(path: Named) -> int:
     return of_entry + sys.getsizeof(path)
 
 
-def each_page(sources: Sources) -> Iterator[list[File]]:
-    """The mesh files that sources name, some at a time."""
-    return ([file for _, file in page] for _, page in _several(sources))
+#: For each text of the column ``path``, true if the file is wanted.
+Wanted: TypeAlias = Callable[[list[str]], list[bool]]
 
 
-def _several(sources: Sources) -> Iterator[tuple[int, _Page]]:
-    """The mesh files that sources name, some at a time, with the number of their source."""
-    is_one = _is_one(sources)
-    several = _named(sources)
+def each_page(sources: Sources, wanted: Wanted | None = None) -> Iterator[list[File]]:
+    """The mesh files that sources name, some at a time. Files that are not wanted are not opened."""
+    for _, page in pages(sources, wanted=wanted):
+        files = files_of(page)
+        if wanted is not None:
+            chosen = wanted([shown(file.path) for file in files])
+            files = [file for file, is_wanted in zip(files, chosen, strict=True) if is_wanted]
+        yield files
+
+
+def files_of(page: Page) -> list[File]:
+    """The files of a page."""
+    return [file for _, file in page] if isinstance(page, list) else list(page.listed())
+
+
+def pages(sources: Sources, at_once: int = 1, wanted: Wanted | None = None) -> Iterator[tuple[Stream, Page]]:
+    """The mesh files that sources name, some at a time, with the stream that they belong to. Up to ``at_once`` parts of a long list are
+    listed side by side, and the pages of their streams come in any order. Of folders, only files that are wanted are opened.
+
+    Raises:
+        FileNotFoundError: A source does not exist, or no source has a mesh file.
+    """
+    is_one = is_single(sources)
+    several = named(sources)
     is_empty = True
     for number, source in enumerate(several):
-        if isinstance(source, RemoteUrl) and _is_prefix(source):
-            found: Iterable[_Page] = _below(source)
-        else:
-            found = [[("", file) for file in _files(source, is_one)]]
-        for page in found:
-            is_empty = is_empty and not page
-            yield number, page
-    if is_empty:
-        names = ", ".join(without_secrets(source) for source in several)
+        for stream, page in _pages_of(source, number, is_one, at_once, wanted):
+            is_empty = is_empty and not (len(page) if isinstance(page, list) else page.files)
+            yield stream, page
+    if is_empty and wanted is None:
+        names = ", ".join(_shown_source(source) for source in several)
         raise FileNotFoundError(f"no mesh files in {names or 'an empty list'}")
 
 
-def _is_one(sources: Sources) -> TypeGuard[Path]:
+def _pages_of(
+    source: Any, number: int, is_one: bool, at_once: int, wanted: Wanted | None
+) -> Iterator[tuple[Stream, Page]]:
+    if _is_table(source):
+        from . import _inventory
+
+        for rows in _inventory.batches(source):
+            yield Stream((number, 0), None), rows
+    elif isinstance(source, RemoteUrl) and _is_prefix(source):
+        yield from _below(source, number, at_once)
+    else:
+        yield Stream((number, 0), source), [("", file) for file in _files(source, is_one, wanted)]
+
+
+def _shown_source(source: Any) -> str:
+    return without_secrets(source) if isinstance(source, (str, RemoteUrl)) else f"a {type(source).__name__}"
+
+
+def is_single(sources: Sources) -> TypeGuard[Source]:
     """True for one source, and not several."""
-    return isinstance(sources, (str, os.PathLike, RemoteUrl))
+    return isinstance(sources, (str, os.PathLike, RemoteUrl)) or _is_table(sources)
 
 
-def _named(sources: Sources) -> list[Named]:
-    several = [sources] if _is_one(sources) else sources
-    return [_meshmap.named(source) for source in several]
+def _is_table(source: Any) -> bool:
+    """True for a table of files, or the path of one."""
+    is_path = isinstance(source, (str, os.PathLike, RemoteUrl))
+    if is_path and not _path_of(source).rstrip("/").endswith((".parquet", "manifest.json")) or isinstance(source, list):
+        # Without a table, Arrow is not needed.
+        return False
+    try:
+        from . import _inventory
+    except ImportError:
+        return False
+    return _inventory.is_table(source)
 
 
-def _files(source: Named, is_one: bool) -> list[File]:
+def _path_of(source: Path) -> str:
+    return str(source) if isinstance(source, RemoteUrl) else os.fsdecode(source)
+
+
+def named(sources: Sources) -> list[Any]:
+    """The sources, with paths as texts and URLs."""
+    several: Iterable[Any] = [sources] if is_single(sources) else sources  # type: ignore[assignment]
+    return [source if hasattr(source, "__arrow_c_stream__") or hasattr(source, "get_fragments") else _meshmap.named(source) for source in several]
+
+
+def _files(source: Named, is_one: bool, wanted: Wanted | None) -> list[File]:
     """The files that a path, a glob or the URL of a file names. One of several that does not exist is an error when it is read; the only one
     raises now."""
     if isinstance(source, RemoteUrl):
         return [File(source, *(_meshmap.head_of_url(source) if is_one else ()))]
     if os.path.exists(source):
-        found = _meshmap.find_files([source])
+        found = _meshmap.find_files([source], wanted)
     elif glob.has_magic(source):
         matches = sorted(glob.glob(source, recursive=True))
         if not matches:
             raise FileNotFoundError(f"nothing matches {without_secrets(source)}")
         # A pattern that ends with ** also matches folders, whose files it matches as well.
-        found = _meshmap.find_files([match for match in matches if not os.path.isdir(match)] or matches)
+        found = _meshmap.find_files([match for match in matches if not os.path.isdir(match)] or matches, wanted)
     elif is_one:
         raise FileNotFoundError(f"no such file or folder: {without_secrets(source)}")
     else:
@@ -187,13 +224,91 @@ def without_query(url: RemoteUrl) -> str:
     return str(url).partition("?")[0]
 
 
-def _below(source: RemoteUrl) -> Iterator[_Page]:
-    """The files of a prefix or a pattern, which must have some. A file that the store repeats or does not sort has no key, because a range of
-    keys would miss it: it is held by its name."""
-    is_empty, last, unsorted = True, "", 0
-    for page in _pages(source):
+#: The pages of a list that are read before the rest of it is listed in parts.
+_ALONE = 10
+
+
+def _below(source: RemoteUrl, number: int, at_once: int) -> Iterator[tuple[Stream, Page]]:
+    """The files of a prefix or a pattern, which must have some."""
+    is_empty = is_sorted = True
+    last = ""
+    stream = Stream((number, 0), source)
+    for count, page in enumerate(_part(source), 1):
+        is_empty = is_empty and not page
+        is_sorted = is_sorted and all(key for key, _ in page)
+        last = next((key for key, _ in reversed(page) if key), last)
+        yield stream, page
+        if count == _ALONE and at_once > 1 and is_sorted:
+            folder, _ = _pattern(source)
+            starts = [last, *_meshmap.boundaries_of_url(folder, last)]
+            if len(starts) > 1:
+                parts = [Stream((number, place), source, start) for place, start in enumerate(starts, 1)]
+                for part, more in _side_by_side(parts, [*starts[1:], None], at_once):
+                    is_empty = is_empty and not more
+                    yield part, more
+                break
+    if is_empty:
+        raise FileNotFoundError(f"no mesh files in {source}")
+
+
+def _side_by_side(parts: Sequence[Stream], ends: Sequence[str | None], at_once: int) -> Iterator[tuple[Stream, Page]]:
+    """The pages of parts of a list, as they come."""
+    waiting: Queue[tuple[Stream, Page] | BaseException | None] = Queue(2 * at_once)
+    is_ended = Event()
+
+    def put(item: tuple[Stream, Page] | BaseException | None) -> None:
+        while not is_ended.is_set():
+            try:
+                return waiting.put(item, timeout=0.2)
+            except Full:
+                continue
+
+    def work(part: Stream, end: str | None) -> None:
+        assert isinstance(part.source, RemoteUrl), "only URLs are listed by keys"
+        try:
+            for page in _part(part.source, part.start, end):
+                put((part, page))
+                if is_ended.is_set():
+                    return
+            put(None)
+        except BaseException as error:
+            put(error)
+
+    with ThreadPoolExecutor(at_once, "meshmap-list") as threads:
+        try:
+            for part, end in zip(parts, ends, strict=True):
+                threads.submit(work, part, end)
+            left = len(parts)
+            while left:
+                try:
+                    # An interrupt is noticed meanwhile.
+                    item = waiting.get(timeout=0.5)
+                except Empty:
+                    continue
+                if isinstance(item, BaseException):
+                    raise item
+                if item is None:
+                    left -= 1
+                else:
+                    yield item
+        finally:
+            is_ended.set()
+            threads.shutdown(wait=False, cancel_futures=True)
+
+
+#: The most files of a list that are held by their names because the store repeats them or does not sort them.
+_MOST_UNSORTED = 10_000
+
+
+def _part(source: RemoteUrl, start: str = "", end: str | None = None) -> Iterator[list[tuple[str, File]]]:
+    """The files of a prefix or a pattern whose keys are greater than ``start`` and not greater than ``end``, by pages."""
+    last, unsorted = start, 0
+    for page in _listed(source, start):
         for number, (key, file) in enumerate(page):
             if key > last:
+                if end is not None and key > end:
+                    yield page[:number]
+                    return
                 last = key
                 continue
             unsorted += 1
@@ -202,13 +317,10 @@ def _below(source: RemoteUrl) -> Iterator[_Page]:
                     f"{source}: the store lists {key} after {last}: name the files, or copy them to a store with sorted lists"
                 )
             page[number] = ("", file)
-        is_empty = is_empty and not page
         yield page
-    if is_empty:
-        raise FileNotFoundError(f"no mesh files in {source}")
 
 
-def _pages(source: RemoteUrl, after: str = "") -> Iterator[_Page]:
+def _listed(source: RemoteUrl, after: str) -> Iterator[list[tuple[str, File]]]:
     """The objects with the endings of meshes that a URL begins, or that it matches, by their keys, from a key on."""
     folder, pattern = _pattern(source)
     for page in _meshmap.list_url(folder, after):
@@ -218,9 +330,6 @@ def _pages(source: RemoteUrl, after: str = "") -> Iterator[_Page]:
             if url.name.lower().endswith(_ENDINGS) and pattern.fullmatch(url.with_secrets())
         ]
 
-
-#: The most files of a list that are held by their names because the store repeats them or does not sort them.
-_MOST_UNSORTED = 10_000
 
 _ENDINGS = tuple(f".{ending}" for ending in EXTENSIONS)
 
@@ -238,98 +347,8 @@ def _pattern(source: RemoteUrl) -> tuple[RemoteUrl, re.Pattern[str]]:
     return RemoteUrl(folder), re.compile("".join(kinds.get(part, re.escape(part)) for part in parts))
 
 
-#: The number of files that are held by their names; later files of a list are held by ranges of keys.
-_HELD = 10_000
-
-#: Fewer files than this are held by their names, if the file after them has no work left.
-_FEW = 100
-
-#: The most files of a task, because small files also take time.
-_MOST_FILES = 1000
-
-Left: TypeAlias = Callable[[list[File]], list[bool]]
-
-
-def pieces(sources: Sources, most_bytes: int, left: Left | None = None) -> list[Piece]:
-    """The files that sources name, and of which ``left`` is true, as files and ranges. A range is at most a hundredth of what comes before it,
-    so that all of them can be divided evenly, and not more than a task."""
-    names = sources if _is_one(sources) else _named(sources)
-    several = _named(names)
-    made: list[Piece] = []
-    # Files that follow each other, of which the first comes after the key `start`.
-    run: list[File] = []
-    at, start, end, run_size = -1, "", "", 0
-
-    def flush(is_full: bool) -> None:
-        nonlocal start, run_size
-        if is_full or len(run) >= _FEW:
-            source = several[at]
-            assert isinstance(source, RemoteUrl), "only URLs are listed by keys"
-            made.append(Range(source, start, end, len(run), run_size))
-        else:
-            made.extend(run)
-        if run:
-            start = end
-        run.clear()
-        run_size = 0
-
-    files = size = 0
-    for number, page in _several(names):
-        if number != at:
-            flush(False)
-            at, start = number, ""
-        chosen = [True] * len(page) if left is None else left([file for _, file in page])
-        for (key, file), is_left in zip(page, chosen, strict=True):
-            if not is_left:
-                if key:
-                    flush(False)
-                    start = key
-                continue
-            files += 1
-            size += file.size
-            if not key:
-                made.append(file)
-                continue
-            if files <= _HELD:
-                made.append(file)
-                start = key
-                continue
-            if run and (len(run) >= min(files // 100, _MOST_FILES) or run_size + file.size > min(size // 100, most_bytes)):
-                flush(True)
-            run.append(file)
-            end, run_size = key, run_size + file.size
-    flush(False)
-    return made
-
-
-def grouped(pieces: Sequence[Piece], most_bytes: int, least_tasks: int = 1) -> list[Task]:
-    """Tasks of at most ``most_bytes``, or of one piece. A task has at most 1,000 files, because small files also take time."""
-    total, files = sum(piece.size for piece in pieces), sum(piece.files for piece in pieces)
-    most_bytes = max(min(most_bytes, total // max(least_tasks, 1)), 1)
-    most_files = max(min(_MOST_FILES, files // max(least_tasks, 1)), 1)
-    made: list[list[Piece]] = []
-    bytes_left = files_left = 0
-    for piece in pieces:
-        if not made or piece.size > bytes_left or piece.files > files_left:
-            made.append([])
-            bytes_left, files_left = most_bytes, most_files
-        bytes_left -= piece.size
-        files_left -= piece.files
-        last = made[-1][-1] if made[-1] else None
-        if isinstance(piece, Range) and isinstance(last, Range) and (last.source, last.end) == (piece.source, piece.start):
-            made[-1][-1] = replace(last, end=piece.end, files=last.files + piece.files, size=last.size + piece.size)
-        else:
-            made[-1].append(piece)
-    return [Task(tuple(pieces)) for pieces in made]
-
-
 def shown(path: Named) -> str:
     """A path or a URL as the column ``path`` has it: what is not UTF-8 is U+FFFD."""
     if isinstance(path, RemoteUrl):
         return str(path)
     return os.fsencode(path).decode("utf-8", "replace")
-
-
-def listed(files: Task | Iterable[Path]) -> list[File]:
-    """The files of a task, or of paths and URLs."""
-    return files.listed() if isinstance(files, Task) else [File(_meshmap.named(path)) for path in files]

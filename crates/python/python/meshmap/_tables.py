@@ -24,6 +24,7 @@ class Table:
     drawn: bool = False
     columns: tuple[str, ...] | None = None
     formats: tuple[str, ...] | None = None
+    max_total_bytes: int | None = None
 
     def of(self, sources: Sequence[str | _meshmap.RemoteUrl], limit: int | None = None) -> _meshmap.Catalog:
         """The rows of these files."""
@@ -31,10 +32,21 @@ class Table:
             names = self.geometry if isinstance(self.geometry, tuple) else None
             columns = names if self.columns is None else self.columns
             return _meshmap.geometry(
-                sources, columns=columns, drawn=self.drawn, formats=self.formats, limit=limit
+                sources,
+                columns=columns,
+                drawn=self.drawn,
+                formats=self.formats,
+                limit=limit,
+                max_total_bytes=self.max_total_bytes,
             )
         return _meshmap.catalog(
-            sources, full=self.full, hash=self.hash, columns=self.columns, formats=self.formats, limit=limit
+            sources,
+            full=self.full,
+            hash=self.hash,
+            columns=self.columns,
+            formats=self.formats,
+            limit=limit,
+            max_total_bytes=self.max_total_bytes,
         )
 
     def select(self, columns: Sequence[str]) -> Table:
@@ -61,6 +73,7 @@ def table(
     drawn: bool = False,
     columns: Sequence[str] | None = None,
     formats: Sequence[str] | None = None,
+    max_total_bytes: int | None = None,
 ) -> Table:
     """The table with these options, whose columns and formats are known."""
     made = Table(
@@ -70,6 +83,7 @@ def table(
         drawn=drawn,
         columns=None if columns is None else tuple(columns),
         formats=None if formats is None else tuple(formats),
+        max_total_bytes=max_total_bytes,
     )
     made.of([])
     return made

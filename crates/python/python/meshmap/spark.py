@@ -8,6 +8,7 @@ Spark finds the source by itself where this package is installed. Options are te
 * ``full``, ``hash``, ``drawn``: ``true`` or ``false``, as of ``meshmap.catalog`` and ``meshmap.geometry``.
 * ``geometry``: ``true``, or the columns of ``meshmap.geometry``, with commas.
 * ``columns``, ``formats``: names, with commas.
+* ``maxTotalBytes``: the memory for a file, as of ``meshmap.catalog``.
 * ``partitionBytes``: the bytes of files that one task reads, 67108864 by default.
 """
 
@@ -20,24 +21,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from . import _sources, jobs
+from . import _meshmap, _plan, _sources, jobs
 from ._tables import Table, cores, nested, table
 
 __all__ = ["MeshDataSource", "register", "run"]
 
-_KNOWN = ("full", "hash", "geometry", "drawn", "columns", "formats", "partitionBytes", "path", "paths")
+_KNOWN = ("full", "hash", "geometry", "drawn", "columns", "formats", "maxTotalBytes", "partitionBytes", "path", "paths")
 
 
 @dataclass
 class Files(InputPartition):
     """Files that one task reads."""
 
-    task: _sources.Task
+    task: _plan.Task
 
 
 class MeshDataSource(DataSource):
@@ -71,11 +73,18 @@ class MeshReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a part."""
         assert isinstance(partition, Files)
+        _use_own_cores()
         of = _table(self.options)
         schema = _schema(of)
         for batch in of.batches(partition.task.paths()):
             if batch.num_rows:
                 yield batch.cast(schema)
+
+
+def _use_own_cores() -> None:
+    """As many threads as the task has cores; by default one."""
+    context = TaskContext.get()
+    _meshmap.use_threads(context.cpus() if context is not None else 1)
 
 
 def _table(options: Mapping[str, str]) -> Table:
@@ -96,7 +105,16 @@ def _table(options: Mapping[str, str]) -> Table:
 
     by_name = lower.get("geometry", "false").lower() not in ("true", "false")
     geometry = names("geometry") or [] if by_name else is_set("geometry")
-    return table(is_set("full"), is_set("hash"), geometry, is_set("drawn"), names("columns"), names("formats"))
+    most = lower.get("maxtotalbytes")
+    return table(
+        is_set("full"),
+        is_set("hash"),
+        geometry,
+        is_set("drawn"),
+        names("columns"),
+        names("formats"),
+        None if most is None else int(most),
+    )
 
 
 def _schema(of: Table) -> pa.Schema:
@@ -133,7 +151,7 @@ def run(
     Args:
         spark: The session.
         name: ``catalog``, ``verify`` or ``convert``.
-        sources: As of ``meshmap.find``. All executors must see them at the same paths.
+        sources: As of ``meshmap.jobs.tasks``. All executors must see them at the same paths.
         done: Rows of an earlier run: only files that ``meshmap.jobs.missing`` names are worked on.
         task_bytes: The bytes of files that one task works on.
         options: Options of the job.
@@ -143,11 +161,12 @@ def run(
     """
     job, columns = jobs.job(name, **options)
     schema = pa.schema([pa.field(field.name, nested(field.type), field.nullable) for field in columns])
-    planned = jobs.tasks(sources, task_bytes=task_bytes, least_tasks=cores(), done=done)
+    planned = jobs.each_task(sources, task_bytes=task_bytes, least_tasks=cores(), done=done)
     parts = [(bytearray(pickle.dumps(task)),) for task in planned]
     tasks = spark.sparkContext.parallelize(parts, max(len(parts), 1))
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        _use_own_cores()
         for batch in batches:
             for task in batch.column("task").to_pylist():
                 yield from job(pickle.loads(task)).cast(schema).to_batches()

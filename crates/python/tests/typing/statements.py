@@ -98,4 +98,4 @@ meshmap.catalog("assets/", columns=3)  # refused
 names: Sequence[str] = catalog.columns
 meshmap.catalog([("name", lambda start, stop: b"", 12, None)])
 meshmap.catalog([("name", 12)])  # refused
-assert_type(meshmap.find("assets/*.ctm"), list[str])
+assert_type(meshmap.find("assets/*.ctm"), list[str | meshmap.RemoteUrl])

@@ -14,6 +14,8 @@ use meshmap::cgeo::Dialect;
 use meshmap::{ErrorKind, Format, Limits, MeshFile, Meter, Options, Parallelism, Source};
 use meshmap_url::{RemoteUrl, has_scheme, without_secrets};
 
+#[cfg(feature = "stores")]
+use crate::learned::{Headers, first_request};
 use crate::text;
 
 /// A meter of what is held of a file.
@@ -192,6 +194,9 @@ impl Input {
         const RETAINED: u64 = 16;
         let mut settings = how.network.settings();
         settings.retain = how.memory / RETAINED;
+        if how.reads_headers {
+            settings.first = first_request(&self.ending());
+        }
         // In the words of the program. The whole of the memory is for what is fetched and for everything else.
         let limits = how.limits.with_max_total_bytes(how.memory).with_shares(1);
         settings.options = Options::default().with_limits(limits);
@@ -200,7 +205,11 @@ impl Input {
             .fetch_length()
             .map_err(|error| self.not_fetched(&error))?;
         if !stored.remote().is_whole() {
-            return Ok((stored.source(), stored));
+            let source = match how.reads_headers {
+                true => Source::ranged(Headers::new(stored.clone(), self.ending())),
+                false => stored.source(),
+            };
+            return Ok((source, stored));
         }
         let bytes = ReadRange::read(&stored, 0..length)?;
         if let Some(note) = how.note {
@@ -211,6 +220,13 @@ impl Input {
             ));
         }
         Ok((Source::from_bytes(bytes), stored))
+    }
+
+    /// The ending of the name.
+    #[cfg(feature = "stores")]
+    fn ending(&self) -> String {
+        let ending = self.file_name().extension().unwrap_or_default();
+        ending.to_string_lossy().to_ascii_lowercase()
     }
 
     /// The problem of a file in a store of which nothing can be fetched, without the path that precedes it.
@@ -383,6 +399,8 @@ pub struct Reading {
     pub format: Option<Format>,
     /// The dialect of CGeo files, in place of the one that is found.
     pub dialect: Option<Dialect>,
+    /// `true` if only headers are read: then the length of the first request for a file in a store is learned from other files.
+    pub reads_headers: bool,
     /// `true` if other files are processed at the same time: then several threads do not work on one file.
     pub is_one_of_many: bool,
     /// The memory of which the limits are shares, in bytes. Standard input and pipes are read into it.
@@ -404,6 +422,8 @@ pub struct Network {
     pub deadline: Option<Duration>,
     /// The number of times that a request is sent again.
     pub retries: Option<u32>,
+    /// The most requests that begin in a second.
+    pub requests_per_second: Option<f64>,
     /// `true` if redirections to other hosts are followed.
     pub redirects: bool,
 }
@@ -417,9 +437,27 @@ impl Network {
         settings.timeout = self.timeout.unwrap_or(settings.timeout);
         settings.deadline = self.deadline.unwrap_or(settings.deadline);
         settings.retries = self.retries.unwrap_or(settings.retries);
+        settings.requests_per_second = self.requests_per_second;
         settings.redirects = self.redirects;
         settings
     }
+}
+
+/// The limits of one of `parts` equal shares of the memory for a file, which is the usual one if none is given.
+#[must_use]
+pub fn share_of(memory: Option<u64>, parts: u64) -> Limits {
+    let usual = Limits::default();
+    // A limit that the user names also applies to large files.
+    let (bytes, ratio) = match memory {
+        Some(bytes) => (bytes, 0),
+        None => (usual.max_total_bytes, usual.free_ratio),
+    };
+    let bytes = bytes / parts;
+    usual
+        .with_max_total_bytes(bytes)
+        .with_max_block_bytes(bytes)
+        .with_free_ratio(ratio)
+        .with_shares(parts)
 }
 
 /// The equal shares of the memory for one file: one for what the library holds, and one for what is made of it. Messages about limits
@@ -428,23 +466,31 @@ pub const SHARES: u64 = 2;
 
 impl Default for Reading {
     fn default() -> Self {
-        let limits = Limits::default().with_shares(SHARES);
-        let memory = limits.max_total_bytes;
-        let network = Network::default();
         Self {
             mmap: false,
             format: None,
             dialect: None,
+            reads_headers: false,
             is_one_of_many: false,
-            memory,
-            limits,
+            memory: Limits::default().max_total_bytes,
+            limits: share_of(None, SHARES),
             note: None,
-            network,
+            network: Network::default(),
         }
     }
 }
 
 impl Reading {
+    /// The settings with another memory for one file.
+    #[must_use]
+    pub fn within(self, memory: u64) -> Self {
+        Self {
+            memory,
+            limits: share_of(Some(memory), SHARES),
+            ..self
+        }
+    }
+
     /// The options of the library.
     #[must_use]
     pub fn options(&self) -> Options {

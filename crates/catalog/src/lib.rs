@@ -4,6 +4,7 @@
 //
 //     depth: the amount of a file that is read
 //     text json: texts without characters that control terminals, and JSON
+//     learned: the length of the first request for a file
 //     input: a file, how it is read, and why it cannot be
 //     find: files that are found in directories
 //     windows: files of many small structures, read in windows
@@ -19,6 +20,8 @@ mod find;
 mod input;
 pub mod inspect;
 pub mod json;
+#[cfg(feature = "stores")]
+mod learned;
 pub mod rows;
 pub mod text;
 pub mod topology;
@@ -26,5 +29,7 @@ mod windows;
 
 pub use depth::Depth;
 pub use find::{Found, Glob, Selection, Skipped, find};
-pub use input::{Input, Network, Problem, Reading, SHARES, STANDARD_INPUT, memory_for, meter_of};
+pub use input::{
+    Input, Network, Problem, Reading, SHARES, STANDARD_INPUT, memory_for, meter_of, share_of,
+};
 pub use inspect::info;

@@ -99,6 +99,7 @@ const GROUPS: [Group; 6] = [
             "timeout",
             "deadline",
             "retries",
+            "requests-per-second",
             "redirects",
         ],
     },

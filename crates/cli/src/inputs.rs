@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use meshmap::{Format, Limits, Meter};
 pub(crate) use meshmap_catalog::{Found, Input, Problem, Reading, meter_of};
-use meshmap_catalog::{Glob, Network, STANDARD_INPUT, Selection};
+use meshmap_catalog::{Glob, Network, STANDARD_INPUT, Selection, share_of};
 use meshmap_url::is_remote;
 
 use crate::pool::{self, Pool};
@@ -154,6 +154,9 @@ struct Stores {
     /// Send a request again up to N times if a server is busy or does not answer [default: 10].
     #[arg(long, value_name = "N")]
     retries: Option<u32>,
+    /// Begin at most N requests in a second, such as 500; repeated requests are not counted [default: no limit].
+    #[arg(long, value_name = "N", value_parser = parse_rate)]
+    requests_per_second: Option<f64>,
     /// Follow servers that redirect to other hosts, which get no keys and no tokens.
     #[arg(long)]
     redirects: bool,
@@ -170,24 +173,18 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected seconds, such as 30".to_owned())
 }
 
+#[cfg(feature = "stores")]
+fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse().ok();
+    rate.filter(|rate: &f64| rate.is_normal() && *rate > 0.0)
+        .ok_or_else(|| "expected a number above 0, such as 500".to_owned())
+}
+
 impl Memory {
     /// Limits for a command that needs `parts` equal shares of the memory: one for arrays that a file object caches, one for a
     /// call, and one for data made from its result. The limits apply to each share.
     pub(crate) fn limits_of(self, parts: u64) -> Limits {
-        let limits = Limits::default();
-        // A limit that the user names also applies to large files.
-        let (bytes, ratio) = self
-            .max_memory
-            .map_or((limits.max_total_bytes, limits.free_ratio), |bytes| {
-                (bytes, 0)
-            });
-        let bytes = bytes / parts;
-        limits
-            .with_max_total_bytes(bytes)
-            .with_max_block_bytes(bytes)
-            .with_free_ratio(ratio)
-            .with_shares(parts)
-            .with_remedies(["--max-memory", "--max-memory", ""])
+        share_of(self.max_memory, parts).with_remedies(["--max-memory", "--max-memory", ""])
     }
 
     /// The settings for files in stores.
@@ -198,12 +195,14 @@ impl Memory {
                 timeout,
                 deadline,
                 retries,
+                requests_per_second,
                 redirects,
             } = self.stores;
             Network {
                 timeout,
                 deadline,
                 retries,
+                requests_per_second,
                 redirects,
             }
         };

@@ -161,6 +161,60 @@ fn a_tree_is_mirrored_past_bad_files_and_left_alone_the_second_time() {
 }
 
 #[test]
+fn files_that_cannot_be_converted_are_not_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("in"), folder.path().join("out"));
+    fs::create_dir(&input).unwrap();
+    let whole = fs::read(data::valid("iqm", "skin_multi_anim.iqm")).unwrap();
+    fs::write(input.join("whole.iqm"), &whole).unwrap();
+    fs::write(input.join("cut.iqm"), &whole[..whole.len() / 2]).unwrap();
+    fs::copy(
+        data::valid("iqm", "anim_only_joints.iqm"),
+        input.join("none.iqm"),
+    )
+    .unwrap();
+    let run = |more: &[&str]| {
+        let arguments = ["--json", "--to", "stl", "-o", output.to_str().unwrap()];
+        let done = convert(&[&arguments[..], more].concat(), &[&input]);
+        let objects = text(&done.stdout)
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+            .collect::<Vec<_>>();
+        (done.status.code(), objects)
+    };
+    let (first_status, first) = run(&[]);
+    assert_eq!((first_status, first.len()), (Some(1), 3));
+    // Nothing can be read of these files, which have the same sizes and times.
+    for file in ["whole.iqm", "cut.iqm", "none.iqm"] {
+        let path = input.join(file);
+        let metadata = fs::metadata(&path).unwrap();
+        fs::write(&path, vec![b'x'; metadata.len() as usize]).unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(metadata.modified().unwrap()).unwrap();
+    }
+    let (status, again) = run(&[]);
+    assert_eq!(status, first_status);
+    for (before, after) in first.iter().zip(&again) {
+        if before["state"] == "written" {
+            assert_eq!(after["state"], "up_to_date");
+            for count in ["vertices", "triangles"] {
+                assert!(after[count].as_u64() > Some(0) && after[count] == before[count]);
+            }
+        } else {
+            assert_eq!(before, after);
+        }
+    }
+    // Another limit of memory, another dialect or --force are reasons to try again.
+    for more in [&["--max-memory", "512MiB"][..], &["--force"]] {
+        let (_, tried) = run(more);
+        let cut = tried
+            .iter()
+            .find(|object| object["path"].as_str().unwrap().ends_with("cut.iqm"));
+        assert_eq!(cut.unwrap()["error"]["kind"], "unknown_format", "{more:?}");
+    }
+}
+
+#[test]
 fn one_output_is_always_written() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.glb");

@@ -63,7 +63,7 @@ pub use meshmap_job::{
     Result, Say, Textures, Turn, Warning, Why, find_texture, find_up_to_date,
 };
 pub use meshmap_scene::{FactKind, is_image, is_image_file};
-pub use outcome::Outcome;
+pub use outcome::{Counts, Outcome};
 pub use settings::{Convert, Target};
 pub use snapshots::Snapshots;
 

@@ -4,6 +4,7 @@ use meshmap_job::{Change, Report, Textures};
 use meshmap_outputs::Written;
 use meshmap_scene::FactKind;
 use meshmap_scene::vector::is_degenerate;
+use serde::{Deserialize, Serialize};
 
 /// The result of writing a file's content.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -33,7 +34,27 @@ pub struct Outcome {
     pub report: Report,
 }
 
+/// The counts of an output, as its record has them, so that they are known while the output is up to date.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct Counts {
+    /// See [`Outcome::vertices`]. `None` if an earlier version has written the record.
+    pub vertices: Option<u64>,
+    /// See [`Outcome::triangles`].
+    pub triangles: Option<u64>,
+}
+
 impl Outcome {
+    /// The counts that the record of the output has.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        Counts {
+            vertices: Some(self.vertices),
+            triangles: Some(self.triangles),
+        }
+    }
+
     /// The paths of the files that were written.
     #[must_use]
     pub fn paths(&self) -> Vec<PathBuf> {

@@ -220,6 +220,12 @@ impl BlockingList {
     pub fn next_page(&mut self) -> Result<Vec<Listed>> {
         self.runtime.block_on(self.list.next_page())
     }
+
+    /// Keys that divide the list into parts; see [`List::boundaries`].
+    #[must_use]
+    pub fn boundaries(&self, after: &str) -> Vec<String> {
+        self.runtime.block_on(self.list.boundaries(after))
+    }
 }
 
 impl ReadRange for Blocking {

@@ -20,6 +20,7 @@ use url::Url;
 use crate::cache::RangeCache;
 use crate::charge::{Call, Fetched, FileMeter};
 use crate::error::{Error, Result};
+use crate::shared;
 
 /// Settings for fetching parts of files.
 #[derive(Clone)]
@@ -44,6 +45,9 @@ pub struct Settings {
     /// The longest time for a range and its repetitions, however steadily its bytes come, and for all requests of a list together.
     /// Default: 30 minutes.
     pub deadline: Duration,
+    /// The most requests that this process begins in a second, of all files together: stores refuse more than their limit, which for S3 is 5,500
+    /// for a prefix. Requests that are sent again are not counted. Default: no limit.
+    pub requests_per_second: Option<f64>,
     /// `true` if redirections to other hosts are followed, whatever the store is. Keys, tokens and [`headers`](Self::headers) are not sent to
     /// them. Default: `false`, because a file that names hosts of a private network would be read from there.
     pub redirects: bool,
@@ -71,10 +75,20 @@ impl Default for Settings {
             backoff: Duration::from_millis(100),
             timeout: Duration::from_secs(30),
             deadline: Duration::from_secs(30 * 60),
+            requests_per_second: None,
             redirects: false,
             retain: 4 << 20,
             headers: Vec::new(),
             options: Options::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// Waits until the next request may begin.
+    pub(crate) async fn wait_for_turn(&self) {
+        if let Some(rate) = self.requests_per_second {
+            tokio::time::sleep_until(shared::next_turn(rate).into()).await;
         }
     }
 }
@@ -104,6 +118,7 @@ impl fmt::Debug for Settings {
             backoff,
             timeout,
             deadline,
+            requests_per_second,
             redirects,
             retain,
             headers,
@@ -118,6 +133,7 @@ impl fmt::Debug for Settings {
             .field("backoff", backoff)
             .field("timeout", timeout)
             .field("deadline", deadline)
+            .field("requests_per_second", requests_per_second)
             .field("redirects", redirects)
             .field("retain", retain)
             .field("headers", &headers)
@@ -305,6 +321,7 @@ impl Stored {
                 self.before_deadline(&range, self.whole(call)).await?
             }
             Err(Error::Store { error, address }) => {
+                self.settings.wait_for_turn().await;
                 match self.in_time(&range, self.head()).await? {
                     Ok(meta) if meta.size <= range.start => {
                         (range.start, self.nothing(call), Version::of(&meta))
@@ -344,6 +361,7 @@ impl Stored {
     async fn whole(&self, call: &Call) -> Result<(u64, Fetched, Version)> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let most = self.settings.options.limits.max_total_bytes;
+        self.settings.wait_for_turn().await;
         let response = self.store.get_opts(&self.path, of_object(None));
         let response = self
             .in_time(&(0..most), response)
@@ -377,6 +395,7 @@ impl Stored {
         if let Some(version) = self.version() {
             return Ok(version);
         }
+        self.settings.wait_for_turn().await;
         match self.in_time(&(0..0), self.head()).await? {
             Ok(meta) => Ok(Version::of(&meta)),
             Err(error @ object_store::Error::NotFound { .. }) => Err(self.store_error(error)),
@@ -457,6 +476,7 @@ impl Stored {
         let mut wait = self.settings.backoff;
         let mut retries = self.settings.retries;
         loop {
+            self.settings.wait_for_turn().await;
             let (response, version) = self
                 .in_time(&range, self.response(range.clone(), pinned))
                 .await??;

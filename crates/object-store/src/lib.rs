@@ -56,7 +56,7 @@ pub use blocking::{Blocking, BlockingList};
 pub use cache::RangeCache;
 pub use error::{Error, Result};
 pub use fetch::Settings;
-pub use list::{List, Listed};
+pub use list::{List, Listed, url_of_key};
 /// The URL of a file in a store, which prints without its secrets.
 pub use meshmap_url::RemoteUrl;
 pub use play::Play;

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -63,6 +64,25 @@ enum Files {
     Sorted(std::vec::IntoIter<Listed>, Held),
 }
 
+/// The URL of the object with a key, below the URL of its bucket or of a folder that has it.
+///
+/// # Errors
+///
+/// Returns [`Error::Address`] if the folder is no URL.
+pub fn url_of_key(folder: &RemoteUrl, key: &str) -> Result<RemoteUrl> {
+    let url = Url::parse(folder.with_secrets()).map_err(|error| Error::Address {
+        address: folder.clone(),
+        what: error.to_string(),
+    })?;
+    let prefix = Path::from_url_path(url.path()).map_err(|error| Error::Address {
+        address: folder.clone(),
+        what: error.to_string(),
+    })?;
+    let usable = Path::parse(key).ok().filter(|path| path.as_ref() == key);
+    let address = usable.and_then(|path| address_below(&url, &prefix, &path));
+    Ok(address.unwrap_or_else(|| unusable_address(&url, &prefix, key)))
+}
+
 /// A store whose lists are sorted here.
 enum Unsorted {
     Pages(Pages),
@@ -72,6 +92,7 @@ enum Unsorted {
 /// The pages of a list that are still to be requested.
 struct Pages {
     lists: Lists,
+    settings: Settings,
     after: Option<String>,
     /// The token of the next page. `None` for the first.
     token: Option<String>,
@@ -114,8 +135,8 @@ impl List {
         })?;
         let meter = FileMeter::new(&settings.options.limits);
         let files = match pages {
-            Some(lists) if lists.is_sorted => Files::Pages(Pages::new(lists, after)),
-            Some(lists) => Files::Unsorted(Unsorted::Pages(Pages::new(lists, "")), meter),
+            Some(lists) if lists.is_sorted => Files::Pages(Pages::new(lists, after, settings)),
+            Some(lists) => Files::Unsorted(Unsorted::Pages(Pages::new(lists, "", settings)), meter),
             None => Files::Unsorted(Unsorted::Objects(store), meter),
         };
         Ok(Self {
@@ -206,6 +227,65 @@ impl List {
         }
     }
 
+    /// Keys greater than `after` that divide the list into parts, in order: names of folders, so that each part begins with a folder. None if
+    /// the store does not sort its lists or if there are no folders.
+    ///
+    /// The parts can be listed side by side, each as a list that begins after its key. No more than 64 requests are made for them.
+    pub async fn boundaries(&self, after: &str) -> Vec<String> {
+        /// The number of parts from which on no smaller folders are looked for, and the most parts.
+        const ENOUGH: usize = 32;
+        const MOST: usize = 128;
+        const MOST_REQUESTS: usize = 64;
+        let Files::Pages(Pages {
+            lists, settings, ..
+        }) = &self.files
+        else {
+            return Vec::new();
+        };
+        let mut found = BTreeSet::new();
+        let mut level = Vec::from([below(&self.prefix)]);
+        let mut requests = 0;
+        while !level.is_empty() && found.len() < ENOUGH {
+            let mut next = Vec::new();
+            for folder in std::mem::take(&mut level) {
+                let mut token = None;
+                while requests < MOST_REQUESTS {
+                    requests += 1;
+                    let mut options = PaginatedListOptions {
+                        // A folder that begins before the key may have keys after it.
+                        offset: Some(after.to_owned()).filter(|after| !after.is_empty()),
+                        delimiter: Some("/".into()),
+                        page_token: token.take(),
+                        ..PaginatedListOptions::default()
+                    };
+                    options.extensions.insert(RefusedKeys::default());
+                    settings.wait_for_turn().await;
+                    let page = lists.store.list_paginated(folder.as_deref(), options).await;
+                    // Folders that no request can name are listed, but divide nothing.
+                    let Ok(page) = page else { break };
+                    next.extend(
+                        page.result
+                            .common_prefixes
+                            .iter()
+                            .map(|path| format!("{path}/")),
+                    );
+                    token = page.page_token.filter(|token| !token.is_empty());
+                    if token.is_none() {
+                        break;
+                    }
+                }
+            }
+            found.extend(
+                next.iter()
+                    .filter(|folder| folder.as_str() > after)
+                    .cloned(),
+            );
+            level.extend(next.into_iter().map(Some));
+        }
+        let step = found.len().div_ceil(MOST).max(1);
+        found.into_iter().step_by(step).collect()
+    }
+
     fn list_error(&self, error: ListError) -> Error {
         match error {
             ListError::Store(error) => self.store_error(error),
@@ -291,9 +371,10 @@ async fn collect_objects(
 }
 
 impl Pages {
-    fn new(lists: Lists, after: &str) -> Self {
+    fn new(lists: Lists, after: &str, settings: &Settings) -> Self {
         Self {
             lists,
+            settings: settings.clone(),
             after: Some(after.to_owned()).filter(|after| !after.is_empty()),
             token: None,
             is_at_end: false,
@@ -302,7 +383,7 @@ impl Pages {
 
     /// The entries of the next page, in the order of their keys.
     async fn next(&mut self, url: &Url, prefix: &Path) -> object_store::Result<Vec<Listed>> {
-        let below = Some(format!("{prefix}/")).filter(|below| below != "/");
+        let below = below(prefix);
         let refused = RefusedKeys::default();
         let mut options = PaginatedListOptions {
             offset: self.after.clone(),
@@ -310,6 +391,7 @@ impl Pages {
             ..PaginatedListOptions::default()
         };
         options.extensions.insert(refused.clone());
+        self.settings.wait_for_turn().await;
         let page = self
             .lists
             .store
@@ -334,21 +416,21 @@ impl Pages {
     }
 }
 
+/// The beginning of all keys below a prefix. `None` if there is none.
+fn below(prefix: &Path) -> Option<String> {
+    Some(format!("{prefix}/")).filter(|below| below != "/")
+}
+
 fn listed(url: &Url, prefix: &Path, file: &ObjectMeta) -> Listed {
-    let mut address = url.clone();
-    let below = file.location.prefix_match(prefix);
-    let (Some(below), Ok(mut segments)) = (below, address.path_segments_mut()) else {
+    let Some(address) = address_below(url, prefix, &file.location) else {
         let object = Refused {
             key: file.location.to_string(),
             bytes: file.size,
         };
         return unusable(url, prefix, &object);
     };
-    segments.pop_if_empty();
-    segments.extend(below.map(|part| part.as_ref().to_owned()));
-    drop(segments);
     Listed {
-        address: String::from(address).into(),
+        address,
         key: file.location.to_string(),
         bytes: file.size,
         version: identity(file),
@@ -356,12 +438,33 @@ fn listed(url: &Url, prefix: &Path, file: &ObjectMeta) -> Listed {
     }
 }
 
-/// An object that cannot be requested. Its address has the key as it is, which `Url` would resolve to another one. If the object is not below
-/// the prefix, its address leads out of the folder by `..`, which is refused.
+/// The address of an object below the prefix. `None` if it is elsewhere.
+fn address_below(url: &Url, prefix: &Path, location: &Path) -> Option<RemoteUrl> {
+    let mut address = url.clone();
+    let below = location.prefix_match(prefix)?;
+    let mut segments = address.path_segments_mut().ok()?;
+    segments.pop_if_empty();
+    segments.extend(below.map(|part| part.as_ref().to_owned()));
+    drop(segments);
+    Some(String::from(address).into())
+}
+
 fn unusable(url: &Url, prefix: &Path, object: &Refused) -> Listed {
+    Listed {
+        address: unusable_address(url, prefix, &object.key),
+        key: object.key.clone(),
+        bytes: object.bytes,
+        version: None,
+        in_order: true,
+    }
+}
+
+/// The address of an object that cannot be requested. It has the key as it is, which `Url` would resolve to another one. If the object is not below
+/// the prefix, its address leads out of the folder by `..`, which is refused.
+fn unusable_address(url: &Url, prefix: &Path, key: &str) -> RemoteUrl {
     let mut address = url[..Position::AfterPath].trim_end_matches('/').to_owned();
     address.push('/');
-    let mut below = object.key.as_str();
+    let mut below = key;
     // The key of an object in the root may begin with a slash, which belongs to it.
     if !prefix.as_ref().is_empty() {
         let inner = below.strip_prefix(prefix.as_ref());
@@ -379,13 +482,7 @@ fn unusable(url: &Url, prefix: &Path, object: &Refused) -> Listed {
             address.push(c);
         }
     }
-    Listed {
-        address: address.into(),
-        key: object.key.clone(),
-        bytes: object.bytes,
-        version: None,
-        in_order: true,
-    }
+    address.into()
 }
 
 impl fmt::Debug for List {

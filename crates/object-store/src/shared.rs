@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use object_store::ObjectStore;
 #[cfg(feature = "client")]
@@ -37,6 +37,8 @@ struct Shared {
     stores: HashMap<String, Store>,
     #[cfg(feature = "client")]
     clients: HashMap<Vec<u8>, HttpClient>,
+    /// The time at which the next request may begin, if their rate is limited.
+    next_turn: Option<Instant>,
 }
 
 static SHARED: Mutex<Option<Shared>> = Mutex::new(None);
@@ -85,6 +87,19 @@ pub(crate) fn runtime() -> Result<Arc<Runtime>> {
         return Ok(Arc::clone(runtime));
     }
     Ok(Arc::clone(runtime.insert(new()?)))
+}
+
+/// The time at which a request may begin, if `rate` requests may in a second.
+pub(crate) fn next_turn(rate: f64) -> Instant {
+    let now = Instant::now();
+    let Some(mut shared) = lock() else {
+        return now;
+    };
+    let next = &mut of_process(&mut shared).next_turn;
+    let turn = next.unwrap_or(now).max(now);
+    let pause = Duration::try_from_secs_f64(rate.recip()).unwrap_or_default();
+    *next = turn.checked_add(pause);
+    turn
 }
 
 /// The store with this key.

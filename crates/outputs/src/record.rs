@@ -47,6 +47,8 @@ pub struct Record {
     options: Option<String>,
     /// The entries by the JSON texts of their outputs.
     known: HashMap<String, Entry>,
+    /// The last entry of each output that could not be made.
+    failed: HashMap<String, Entry>,
     /// The bytes of each file of the record that have been read, by its name.
     lengths: HashMap<String, u64>,
 }
@@ -130,7 +132,7 @@ struct Entry {
     made_from: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     source: String,
-    /// The files that were written, the output among them.
+    /// The files that were written, the output among them. None if the output could not be made.
     files: Vec<RecordedFile>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     looked_for: String,
@@ -200,6 +202,7 @@ impl Record {
             outputs: outputs.clone(),
             options,
             known: HashMap::new(),
+            failed: HashMap::new(),
             lengths: HashMap::new(),
         };
         let mut wanted: Vec<Wanted> = places.into_iter().map(Wanted::new).collect();
@@ -231,7 +234,9 @@ impl Record {
             let Ok(entry) = serde_json::from_str::<Entry>(line) else {
                 return;
             };
-            if wanted.is_better(&entry, self.known.get(key)) {
+            if entry.files.is_empty() {
+                self.failed.insert(key.to_owned(), entry);
+            } else if wanted.is_better(&entry, self.known.get(key)) {
                 self.known.insert(key.to_owned(), entry);
             }
         });
@@ -295,12 +300,19 @@ impl Record {
     pub fn find(&self, place: &Place, fingerprint: &str) -> Option<Known<'_>> {
         let entry = self.known.get(&key_of(place))?;
         let is_intact = entry.made_from == fingerprint
-            && !entry.files.is_empty()
             && entry.files.iter().all(|file| self.is_unchanged(file));
         is_intact.then_some(Known {
             report: &entry.report,
             looked_for: &entry.looked_for,
         })
+    }
+
+    /// Returns the program's report about an output that could not be made with this fingerprint. Only for outputs that were passed to
+    /// [`read`](Self::read).
+    #[must_use]
+    pub fn find_failure(&self, place: &Place, fingerprint: &str) -> Option<&str> {
+        let entry = self.failed.get(&key_of(place))?;
+        (entry.made_from == fingerprint).then_some(&entry.report)
     }
 
     fn is_unchanged(&self, file: &RecordedFile) -> bool {
@@ -369,17 +381,48 @@ impl Record {
                 stamp,
             });
         }
-        let entry = Entry {
-            output: RecordedPath::of_relative(place.below()),
-            made_from: made.fingerprint,
-            source: made.source,
-            files,
-            looked_for: made.looked_for,
-            report: made.report,
-        };
+        self.append(
+            place,
+            &Entry {
+                output: RecordedPath::of_relative(place.below()),
+                made_from: made.fingerprint,
+                source: made.source,
+                files,
+                looked_for: made.looked_for,
+                report: made.report,
+            },
+        )
+    }
+
+    /// Records that an output cannot be made from this version of its source, with these options, so that the next run need not read the
+    /// source. `report` is the program's report about it.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message as [`add`](Self::add).
+    pub fn add_failure(
+        &self,
+        place: &Place,
+        fingerprint: String,
+        report: String,
+    ) -> Result<(), String> {
+        self.append(
+            place,
+            &Entry {
+                output: RecordedPath::of_relative(place.below()),
+                made_from: fingerprint,
+                source: String::new(),
+                files: Vec::new(),
+                looked_for: String::new(),
+                report,
+            },
+        )
+    }
+
+    fn append(&self, place: &Place, entry: &Entry) -> Result<(), String> {
         let (hash, _) = hashed(key_of(place));
         // The line before may have no end, if its process was killed.
-        let line = format!("\n{}", text(&entry));
+        let line = format!("\n{}", text(entry));
         if line.len() as u64 > LONGEST {
             let limit = LONGEST >> 20;
             return Err(format!(
@@ -639,6 +682,31 @@ mod tests {
         // An output that was removed belongs to nobody.
         fs::remove_file(places[0].path()).unwrap();
         assert_eq!(later.other_source(&places[0], "b/x.iqm"), None);
+    }
+
+    #[test]
+    fn a_failure_is_known_until_source_or_options_change() {
+        let root = tempfile::tempdir().unwrap();
+        let places = places(root.path(), 2);
+        let record = read(root.path(), &places);
+        for report in ["first", "last"] {
+            let fingerprint = "1".to_owned();
+            let added = record.add_failure(&places[0], fingerprint, report.to_owned());
+            added.unwrap();
+        }
+        let record = read(root.path(), &places);
+        assert_eq!(record.find_failure(&places[0], "1"), Some("last"));
+        assert_eq!(record.find_failure(&places[0], "2"), None);
+        assert_eq!(record.find_failure(&places[1], "1"), None);
+        assert!(record.find(&places[0], "1").is_none());
+        // An output of an earlier version of the source belongs to its source, whatever failed since then.
+        add(root.path(), &places, "0");
+        read(root.path(), &places)
+            .add_failure(&places[0], "1".to_owned(), String::new())
+            .unwrap();
+        assert_eq!(up_to_date(root.path(), &places, "0"), 2);
+        let record = read(root.path(), &places);
+        assert_eq!(record.find_failure(&places[0], "1"), Some(""));
     }
 
     #[cfg(unix)]

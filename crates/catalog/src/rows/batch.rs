@@ -93,13 +93,17 @@ impl Columns {
     }
 }
 
-/// The version of the columns, in the metadata of each table: their names, types and meaning.
-const VERSION: (&str, &str) = ("meshmap.schema", "1");
+/// The version of the tables, which the metadata of each schema has: the names, the types and the meaning of columns. New columns do not
+/// change it.
+///
+/// Version 2: the identity of a file on a machine has no longer the number of its device.
+pub const SCHEMA_VERSION: u32 = 2;
+
+const VERSION_KEY: &str = "meshmap.schema";
 
 /// A schema with its version.
 pub(super) fn schema(fields: Vec<Field>) -> SchemaRef {
-    let metadata =
-        HashMap::from([VERSION].map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let metadata = HashMap::from([(VERSION_KEY.to_owned(), SCHEMA_VERSION.to_string())]);
     Arc::new(Schema::new_with_metadata(fields, metadata))
 }
 

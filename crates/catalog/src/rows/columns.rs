@@ -87,6 +87,8 @@ impl Column {
                     "need_bytes",
                     "cancelled",
                     "panic",
+                    // Of jobs that read each file in a separate process.
+                    "killed_worker",
                 ];
                 [&of_files[..], &others].concat()
             }

@@ -15,7 +15,7 @@ use super::look;
 use super::options::Options;
 use super::row::Row;
 use crate::depth::Depth;
-use crate::input::{Problem, meter_of};
+use crate::input::{Problem, Reading, meter_of};
 use crate::inspect::{self, ByAddress, Checked, Damage, path_bytes};
 use crate::text;
 
@@ -91,8 +91,12 @@ pub(super) fn open(item: &Item, how: &Options) -> Result<Option<(Row, MeshFile)>
     let opened = match &item.0 {
         Kind::Unreadable(_, error) => Err(Problem::other("io", error.clone())),
         Kind::File(input) => {
+            let reading = Reading {
+                reads_headers: how.depth == Depth::Headers && !how.hash,
+                ..how.reading
+            };
             input
-                .source_and_version(&how.reading)
+                .source_and_version(&reading)
                 .and_then(|(source, version)| {
                     describe(&mut row, &source, version, how)?;
                     input.open(&source, &how.reading)

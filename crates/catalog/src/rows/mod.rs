@@ -20,7 +20,7 @@ mod shapes;
 mod write;
 
 #[cfg(feature = "arrow")]
-pub use batch::Columns;
+pub use batch::{Columns, SCHEMA_VERSION};
 #[cfg(feature = "arrow")]
 pub use facts::Facts;
 pub use file::{identify, of, of_item};

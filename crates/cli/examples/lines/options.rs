@@ -28,6 +28,7 @@ const NOT_TRIED: &[(&str, &str)] = &[
     ("timeout", "is about servers"),
     ("deadline", "is about servers"),
     ("retries", "is about servers"),
+    ("requests-per-second", "is about servers"),
     ("redirects", "is about servers"),
     ("view", "moves the camera"),
 ];

@@ -314,7 +314,7 @@ fn write(
     {
         let what = "--with has no effect: none of its animations has the joints of the file";
         return (
-            JobResult::Failed(Problem::other("unsupported", what.to_owned())),
+            JobResult::Failed(Problem::other("unsupported", what.to_owned()).into()),
             false,
         );
     }
@@ -328,6 +328,7 @@ fn write(
         details: details(&outcome),
         notes: report::warnings::<Convert>(&outcome.report),
         facts: facts(&outcome),
+        counts: outcome.counts(),
         files: outcome.files,
         textures: outcome.textures,
         damage: Damaged::default(),

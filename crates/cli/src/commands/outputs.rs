@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::time::Instant;
 use meshmap::MeshFile;
 use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
 use meshmap_catalog::json as json_text;
-use meshmap_export::{Convert, Limit, Textures, find_up_to_date, is_image_file};
+use meshmap_export::{Convert, Counts, Limit, Textures, find_up_to_date, is_image_file};
 use meshmap_images::Library;
 use meshmap_outputs::{
     Made, Names, Origin, Output, Outputs, Place, Record, Written as WrittenFile, find_conflict,
@@ -56,12 +56,12 @@ pub(super) struct Paths<'a> {
 /// The result of a job.
 pub(super) enum JobResult {
     Written(Box<Written>),
-    UpToDate(Damaged),
+    UpToDate(UpToDate),
     /// No mesh file.
     Other,
     /// The file has nothing that the target holds, such as only animations.
-    Nothing(Problem),
-    Failed(Problem),
+    Nothing(Told),
+    Failed(Told),
     /// Nothing was written, because these parts of the file cannot be used.
     Unusable(Damaged),
     /// The output was not written, because the disk is full.
@@ -81,8 +81,89 @@ impl JobResult {
             }
             | meshmap_export::Error::NothingToDraw {
                 has_unusable: false,
-            }) => Self::Nothing(problem_of(error)),
-            error => Self::Failed(problem_of(error)),
+            }) => Self::Nothing(problem_of(error).into()),
+            error => Self::Failed(problem_of(error).into()),
+        }
+    }
+}
+
+/// The facts about an output in the record, while it is up to date.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct UpToDate {
+    #[serde(flatten)]
+    damage: Damaged,
+    #[serde(flatten)]
+    counts: Counts,
+}
+
+/// The reason why nothing was made of a file, in the record, so that the file is not read again.
+#[derive(Serialize, Deserialize)]
+struct Failure {
+    kind: FailureKind,
+    /// The memory that a file could take. With another limit, it may not fail.
+    memory: u64,
+    #[serde(flatten)]
+    damage: Damaged,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum FailureKind {
+    /// The file has nothing that the target holds.
+    Nothing,
+    Failed,
+    /// Parts of the file cannot be used.
+    Unusable,
+}
+
+/// The kinds of problems that the next run may not have.
+const PASSING: [&str; 5] = ["io", "not_found", "cancelled", "panic", "need_bytes"];
+
+impl JobResult {
+    /// Returns a failure as a text for the record. `None` if the next run may not fail.
+    fn failure_record(&self, memory: u64) -> Option<String> {
+        let one = |problem: &Told| Damaged {
+            parts: vec![problem.clone()],
+            more: 0,
+        };
+        let (kind, damage) = match self {
+            Self::Nothing(problem) => (FailureKind::Nothing, one(problem)),
+            Self::Failed(problem) => (FailureKind::Failed, one(problem)),
+            Self::Unusable(damage) => (FailureKind::Unusable, damage.for_record()),
+            _ => return None,
+        };
+        let is_passing = |part: &Told| PASSING.contains(&part.error.kind.as_ref());
+        if damage.parts.iter().any(is_passing) {
+            return None;
+        }
+        let failure = Failure {
+            kind,
+            memory,
+            damage,
+        };
+        serde_json::to_string(&failure).ok()
+    }
+
+    /// The failure that an earlier run recorded. `None` if it was by another program, or with another limit of memory.
+    fn of_failure(record: &str, memory: u64) -> Option<Self> {
+        let failure: Failure = serde_json::from_str(record).ok()?;
+        let mut damage = failure.damage;
+        if failure.memory != memory {
+            return None;
+        }
+        match failure.kind {
+            FailureKind::Nothing => damage.parts.pop().map(Self::Nothing),
+            FailureKind::Failed => damage.parts.pop().map(Self::Failed),
+            FailureKind::Unusable => Some(Self::Unusable(damage)),
+        }
+    }
+
+    /// A file that was named, and has nothing for the output, has failed.
+    fn of_named(self, is_named: bool) -> Self {
+        match self {
+            Self::Nothing(problem) if is_named => Self::Failed(problem),
+            result => result,
         }
     }
 }
@@ -91,8 +172,9 @@ impl Waits for JobResult {
     fn held_bytes(&self) -> u64 {
         match self {
             Self::Written(written) => written.held_bytes(),
-            Self::UpToDate(damaged) | Self::Unusable(damaged) => json_len(damaged),
-            Self::Nothing(problem) | Self::Failed(problem) => problem.to_string().len() as u64,
+            Self::UpToDate(output) => json_len(output),
+            Self::Unusable(damaged) => json_len(damaged),
+            Self::Nothing(problem) | Self::Failed(problem) => json_len(problem),
             Self::Other | Self::DiskFull => 0,
         }
     }
@@ -132,6 +214,8 @@ pub(super) struct Written {
     pub(super) notes: Vec<Remark>,
     /// Further properties of the JSON object.
     pub(super) facts: Value,
+    /// The counts that the record has.
+    pub(super) counts: Counts,
     /// The parts of the input that cannot be used. They were left out.
     pub(super) damage: Damaged,
 }
@@ -189,9 +273,9 @@ impl Remark {
     }
 }
 
-/// A part of a file that cannot be used.
+/// A problem of a file or a part of it, as reports and the record have it.
 #[derive(Clone, Serialize, Deserialize)]
-struct DamagedPart {
+pub(super) struct Told {
     #[serde(flatten)]
     error: ErrorInfo,
     /// The problem without what differs between files. A record that an earlier version wrote has none.
@@ -199,7 +283,26 @@ struct DamagedPart {
     summary: String,
 }
 
-impl DamagedPart {
+impl From<Problem> for Told {
+    fn from(problem: Problem) -> Self {
+        Self {
+            error: ErrorInfo::new(&problem, None, None),
+            summary: problem.summary(),
+        }
+    }
+}
+
+impl Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text::line(&self.error.message))
+    }
+}
+
+impl Told {
+    pub(super) fn kind(&self) -> &str {
+        &self.error.kind
+    }
+
     fn new(damage: &Damage) -> Self {
         Self {
             error: ErrorInfo::of_part(damage),
@@ -219,8 +322,9 @@ impl DamagedPart {
 
 /// The parts of a file that cannot be used.
 #[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Damaged {
-    parts: Vec<DamagedPart>,
+    parts: Vec<Told>,
     /// The number of further parts, which the index of outputs does not list.
     more: usize,
 }
@@ -228,7 +332,7 @@ pub(super) struct Damaged {
 impl Damaged {
     pub(super) fn new(damage: &[Damage]) -> Self {
         Self {
-            parts: damage.iter().map(DamagedPart::new).collect(),
+            parts: damage.iter().map(Told::new).collect(),
             more: 0,
         }
     }
@@ -237,21 +341,12 @@ impl Damaged {
         self.parts.is_empty()
     }
 
-    /// The text that the index of outputs has.
-    fn record(&self) -> String {
+    /// The first parts, and the number of the others.
+    fn for_record(&self) -> Self {
         const MOST: usize = 64;
-        if self.is_empty() {
-            return String::new();
-        }
-        let parts: Vec<DamagedPart> = self.parts.iter().take(MOST).cloned().collect();
+        let parts: Vec<Told> = self.parts.iter().take(MOST).cloned().collect();
         let more = self.more + self.parts.len() - parts.len();
-        // Neither serializing to memory nor these types fail.
-        serde_json::to_string(&Self { parts, more }).unwrap_or_default()
-    }
-
-    /// The damage that an earlier run recorded.
-    fn of_record(text: &str) -> Self {
-        serde_json::from_str(text).unwrap_or_default()
+        Self { parts, more }
     }
 
     fn head(&self) -> String {
@@ -370,7 +465,12 @@ pub(super) fn all(
     let is_one = found.single && jobs.len() == 1;
     let read = |outputs| {
         let places = jobs.iter().map(|job| &job.place);
-        Record::read(outputs, &plan.options, plan.also.as_deref(), places)
+        Record::read(
+            outputs,
+            &options_of(plan, &how),
+            plan.also.as_deref(),
+            places,
+        )
     };
     let record = Arc::new(plan.outputs.map(read));
     let is_full = Arc::new(AtomicBool::new(false));
@@ -383,12 +483,20 @@ pub(super) fn all(
             let fingerprint =
                 record.and_then(|record| record.fingerprint(&origin(&job.input, &how)?));
             let known = record.zip(fingerprint.as_deref()).filter(|_| !force);
-            let known = known
+            let up_to_date = known
                 .and_then(|(record, made)| find_up_to_date(record, &job.place, made, &library));
-            let result = match known {
-                Some(known) => JobResult::UpToDate(Damaged::of_record(known.report)),
-                None if is_full.load(Ordering::Relaxed) => JobResult::DiskFull,
-                None => one(job, &how, &make),
+            let failure = || {
+                let (record, made) = known?;
+                JobResult::of_failure(record.find_failure(&job.place, made)?, how.memory)
+            };
+            let result = match up_to_date {
+                Some(known) => {
+                    JobResult::UpToDate(serde_json::from_str(known.report).unwrap_or_default())
+                }
+                None => failure().unwrap_or_else(|| match is_full.load(Ordering::Relaxed) {
+                    true => JobResult::DiskFull,
+                    false => one(job, &how, &make),
+                }),
             };
             Done {
                 result,
@@ -406,29 +514,20 @@ pub(super) fn all(
             result,
             fingerprint,
         } = done;
+        if let (Some(record), Some(fingerprint)) = (&*record, fingerprint) {
+            let added = add_to_record(record, &job.place, fingerprint, &result, how.memory);
+            not_recorded = not_recorded.take().or(added.err());
+        }
+        let result = result.of_named(job.input.is_named);
         match &result {
             JobResult::Written(made) => {
                 written += 1;
                 damaged += u64::from(!made.damage.is_empty());
-                if let (Some(record), Some(fingerprint)) = (&*record, fingerprint) {
-                    let looked_for = made.textures.to_record();
-                    // The next run reports the damage again.
-                    let report = made.damage.record();
-                    let files = made.files.clone();
-                    let made = Made {
-                        fingerprint,
-                        source: String::new(),
-                        files,
-                        looked_for,
-                        report,
-                    };
-                    not_recorded = not_recorded.take().or(record.add(&job.place, made).err());
-                }
             }
             JobResult::Failed(_) | JobResult::Unusable(_) => failed += 1,
-            JobResult::UpToDate(damage) => {
+            JobResult::UpToDate(output) => {
                 up_to_date += 1;
-                damaged += u64::from(!damage.is_empty());
+                damaged += u64::from(!output.damage.is_empty());
             }
             JobResult::Other => found.skipped.others += 1,
             JobResult::Nothing(_) => found.skipped.nothing += 1,
@@ -481,6 +580,46 @@ pub(super) fn all(
     .write(&found, plan.reporting, screen, out)
 }
 
+/// The options that decide about the content of outputs, also those for reading.
+fn options_of(plan: &Plan<'_>, how: &Reading) -> String {
+    match (how.format, how.dialect) {
+        (None, None) => plan.options.clone(),
+        chosen => format!("{} {chosen:?}", plan.options),
+    }
+}
+
+/// Records an output that was made, or why none was. The next run reports the same.
+fn add_to_record(
+    record: &Record,
+    place: &Place,
+    fingerprint: String,
+    result: &JobResult,
+    memory: u64,
+) -> Result<(), String> {
+    let JobResult::Written(made) = result else {
+        return match result.failure_record(memory) {
+            // It may be there already.
+            Some(report) if record.find_failure(place, &fingerprint) != Some(&report) => {
+                record.add_failure(place, fingerprint, report)
+            }
+            _ => Ok(()),
+        };
+    };
+    let known = UpToDate {
+        damage: made.damage.for_record(),
+        counts: made.counts.clone(),
+    };
+    let made = Made {
+        fingerprint,
+        source: String::new(),
+        files: made.files.clone(),
+        looked_for: made.textures.to_record(),
+        // Neither serializing to memory nor these types fail.
+        report: serde_json::to_string(&known).unwrap_or_default(),
+    };
+    record.add(place, made)
+}
+
 /// The version of a file that outputs are made from. `None` if the file may change unnoticed.
 pub(super) fn origin(input: &Input, how: &Reading) -> Option<Origin> {
     if !input.is_in_store() {
@@ -494,17 +633,17 @@ pub(super) fn origin(input: &Input, how: &Reading) -> Option<Origin> {
 #[derive(Default)]
 struct Totals {
     /// Omitted and changed data, and assumptions.
-    details: Counts,
-    notes: Counts,
+    details: Counted,
+    notes: Counted,
     /// Reasons why files failed, and what is damaged.
-    problems: Counts,
+    problems: Counted,
 }
 
 #[derive(Default)]
-struct Counts(HashMap<String, u64>);
+struct Counted(HashMap<String, u64>);
 
-impl Counts {
-    /// Counts each line of one file once.
+impl Counted {
+    /// Counted each line of one file once.
     fn add(&mut self, lines: impl IntoIterator<Item = String>) {
         for line in lines
             .into_iter()
@@ -550,7 +689,7 @@ impl Totals {
                     .add(made.notes.iter().map(|note| note.kind.clone()));
                 self.problems.add(reasons("damaged", &made.damage));
             }
-            JobResult::UpToDate(damage) => self.problems.add(reasons("damaged", damage)),
+            JobResult::UpToDate(output) => self.problems.add(reasons("damaged", &output.damage)),
             JobResult::Unusable(damage) => self.problems.add(reasons("failed", damage)),
             JobResult::Failed(problem) => {
                 self.problems
@@ -629,7 +768,7 @@ pub(super) fn lines(
             },
             unusable(&made.damage),
         ),
-        JobResult::UpToDate(damage) | JobResult::Unusable(damage) => {
+        JobResult::UpToDate(UpToDate { damage, .. }) | JobResult::Unusable(damage) => {
             (String::new(), unusable(&damage))
         }
         JobResult::Failed(problem) => (String::new(), bad(&problem)),
@@ -647,19 +786,24 @@ pub(super) fn lines(
 
 /// The JSON object of a job, on a line; nothing for files that are not meshes.
 pub(super) fn object(Paths { input, output }: &Paths<'_>, result: JobResult) -> Vec<u8> {
-    let whole = |problem: &Problem| Some(ErrorInfo::new(problem, None, None));
+    let whole = |problem: Told| Some(problem.error);
     let (state, made, error) = match result {
         JobResult::Written(made) => ("written", *made, None),
-        JobResult::UpToDate(damage) => (
+        JobResult::UpToDate(UpToDate { damage, counts }) => (
             "up_to_date",
             Written {
                 damage,
+                // The records of earlier versions have no counts.
+                facts: match counts.vertices {
+                    Some(_) => json!(counts),
+                    None => Value::Null,
+                },
                 ..Written::default()
             },
             None,
         ),
-        JobResult::Nothing(problem) => ("skipped", Written::default(), whole(&problem)),
-        JobResult::Failed(problem) => ("failed", Written::default(), whole(&problem)),
+        JobResult::Nothing(problem) => ("skipped", Written::default(), whole(problem)),
+        JobResult::Failed(problem) => ("failed", Written::default(), whole(problem)),
         JobResult::Unusable(damage) => {
             let error = damage.parts.first().map(|part| part.error.clone());
             (
@@ -673,7 +817,7 @@ pub(super) fn object(Paths { input, output }: &Paths<'_>, result: JobResult) -> 
         }
         JobResult::DiskFull => {
             let problem = Problem::other("io", words::DISK_FULL.to_owned());
-            ("failed", Written::default(), whole(&problem))
+            ("failed", Written::default(), whole(problem.into()))
         }
         JobResult::Other => return Vec::new(),
     };
@@ -709,13 +853,10 @@ pub(super) fn one(
     let file = match job.input.read(how) {
         Ok(Some(file)) => file,
         Ok(None) => return JobResult::Other,
-        Err(problem) => return JobResult::Failed(problem),
+        Err(problem) => return JobResult::Failed(problem.into()),
     };
     match job.place.prepare() {
-        Ok(()) => match make(&file, job) {
-            JobResult::Nothing(problem) if job.input.is_named => JobResult::Failed(problem),
-            result => result,
-        },
+        Ok(()) => make(&file, job),
         Err(error) => JobResult::of(meshmap_export::Error::Write(error)),
     }
 }
@@ -787,14 +928,14 @@ pub(super) fn to_standard_output(
         input: input.clone(),
         place: Place::at(&output)?,
     };
-    let (result, outcome) = match one(&job, how, make) {
+    let (result, outcome) = match one(&job, how, make).of_named(input.is_named) {
         JobResult::Written(made) => {
             io::copy(&mut File::open(output)?, out)?;
             let outcome = Outcome::good_if(made.damage.is_empty());
             (JobResult::Written(made), outcome)
         }
         JobResult::DiskFull => (
-            JobResult::Failed(Problem::other("io", words::DISK_FULL.to_owned())),
+            JobResult::Failed(Problem::other("io", words::DISK_FULL.to_owned()).into()),
             Outcome::Bad,
         ),
         result => (result, Outcome::Bad),
@@ -873,7 +1014,7 @@ pub(super) fn unreadable(found: &Found, json: bool, out: &mut impl Write) -> io:
                 input: &Input::named(path),
                 output: PathBuf::new(),
             };
-            out.write_all(&object(&paths, JobResult::Failed(problem)))?;
+            out.write_all(&object(&paths, JobResult::Failed(problem.into())))?;
         } else {
             out.flush()?;
             print_stderr(format_args!("{}: {error}", text::path(path)));

@@ -417,8 +417,8 @@ fn sheet(
     let work = move |input: &Input| {
         let file = match input.read(&how) {
             Ok(Some(file)) => file,
-            Ok(None) => return Tile::Trouble(JobResult::Failed(no_mesh())),
-            Err(problem) => return Tile::Trouble(JobResult::Failed(problem)),
+            Ok(None) => return Tile::Trouble(JobResult::Failed(no_mesh().into())),
+            Err(problem) => return Tile::Trouble(JobResult::Failed(problem.into())),
         };
         match beside(&render, input).picture(&file) {
             Ok((picture, rendered)) => Tile::Picture(Box::new(Drawn {

@@ -12,9 +12,9 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use meshmap::ReadRange;
 
-/// The lengths of first requests: 4 KiB to 1 MiB.
-const SHORTEST: u64 = 4 << 10;
-const LENGTHS: usize = 9;
+/// The lengths of first requests: 16 KiB to 1 MiB. A shorter response would take about as long.
+const SHORTEST: u64 = 16 << 10;
+const LENGTHS: usize = 7;
 
 /// The length until enough files are known.
 const USUAL: u64 = 64 << 10;
@@ -23,13 +23,13 @@ const USUAL: u64 = 64 << 10;
 const FEW: u32 = 16;
 const MANY: u32 = 1024;
 
-/// Of a thousand files, so many have their headers in the first request.
-const ENOUGH: u32 = 980;
+/// The number of files of a thousand that have their headers in the first request.
+const ENOUGH: u32 = 990;
 
 /// The numbers of files, by the shortest first request that has their headers.
 type Counts = [u32; LENGTHS];
 
-/// What is known of the files of this process, by the ending of their names.
+/// The counts of this process, by the endings of names.
 static KNOWN: Mutex<Option<HashMap<String, Counts>>> = Mutex::new(None);
 
 /// The length of the first request for a file with a name of this ending.
@@ -103,7 +103,7 @@ impl<T: ReadRange> ReadRange for Headers<T> {
     }
 
     fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
-        // What is far from the beginning takes another request in any case.
+        // Bytes far from the beginning take another request in any case.
         if range.end <= SHORTEST << (LENGTHS - 1) {
             self.end.fetch_max(range.end, Ordering::Relaxed);
         }
@@ -123,30 +123,30 @@ mod tests {
             learn(ending, 2700);
         }
         assert_eq!(first_request(ending), SHORTEST);
-        // One of a hundred takes a second request; three of a hundred do not.
-        for number in 0..200 {
-            learn(ending, if number % 100 == 0 { 90_000 } else { 5000 });
+        // One of two hundred takes a second request; three of a hundred do not.
+        for number in 0..400 {
+            learn(ending, if number % 200 == 0 { 90_000 } else { 25_000 });
         }
-        assert_eq!(first_request(ending), 8 << 10);
+        assert_eq!(first_request(ending), 32 << 10);
         for number in 0..2000 {
-            learn(ending, if number % 30 == 0 { 90_000 } else { 5000 });
+            learn(ending, if number % 30 == 0 { 90_000 } else { 25_000 });
         }
         assert_eq!(first_request(ending), 128 << 10);
         // No file is far longer than all requests.
         learn(ending, 3 << 20);
         assert_eq!(first_request(ending), 128 << 10);
-        // A library of other files is learned, too.
+        // The lengths of another library are learned as well.
         for _ in 0..4 * MANY {
             learn(ending, 5000);
         }
-        assert_eq!(first_request(ending), 8 << 10);
+        assert_eq!(first_request(ending), SHORTEST);
     }
 
     struct Zeros;
 
     impl ReadRange for Zeros {
         fn len(&self) -> io::Result<Option<u64>> {
-            Ok(Some(9000))
+            Ok(Some(40_000))
         }
 
         fn read(&self, range: Range<u64>) -> io::Result<Bytes> {
@@ -160,8 +160,8 @@ mod tests {
         for _ in 0..FEW {
             let file = Headers::new(Zeros, ending.to_owned());
             file.read(0..16).unwrap();
-            file.read(4000..8999).unwrap();
+            file.read(30_000..39_999).unwrap();
         }
-        assert_eq!(first_request(ending), 16 << 10);
+        assert_eq!(first_request(ending), 64 << 10);
     }
 }

@@ -278,16 +278,20 @@ fn with_shown_urls(mut error: clap::Error) -> clap::Error {
             return None;
         };
         let shown = argument.trim_start_matches('-');
-        has_scheme(shown).then(|| (kind, without_secrets(shown).into_owned()))
+        has_scheme(shown).then(|| (kind, shown.to_owned(), without_secrets(shown).into_owned()))
     });
-    for (kind, shown) in addresses.collect::<Vec<_>>() {
+    for (kind, whole, shown) in addresses.collect::<Vec<_>>() {
         if error.kind() == ErrorKind::ValueValidation {
             // The reason may quote the value.
+            let reason = std::error::Error::source(&error)
+                .map(ToString::to_string)
+                .filter(|reason| !reason.contains(&whole))
+                .unwrap_or_else(|| "an address".to_owned());
             let option = error
                 .get(ContextKind::InvalidArg)
                 .map(ToString::to_string)
                 .unwrap_or_default();
-            let message = format!("invalid value '{shown}' for '{option}': an address\n");
+            let message = format!("invalid value '{shown}' for '{option}': {reason}\n");
             return clap::Error::raw(ErrorKind::ValueValidation, message);
         }
         error.insert(kind, ContextValue::String(shown));

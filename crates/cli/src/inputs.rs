@@ -13,7 +13,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use meshmap::{Format, Limits, Meter};
 pub(crate) use meshmap_catalog::{Found, Input, Problem, Reading, meter_of};
 use meshmap_catalog::{Glob, Network, STANDARD_INPUT, Selection, share_of};
-use meshmap_url::is_remote;
+use meshmap_url::{RemoteUrl, is_remote};
 
 use crate::pool::{self, Pool};
 use crate::screen::print_stderr;
@@ -283,6 +283,27 @@ pub(crate) fn output_parser() -> impl TypedValueParser<Value = PathBuf> {
         true => Err("outputs are files on this machine"),
         false => Ok(path),
     })
+}
+
+/// Like [`output_parser`], but also takes URLs of stores.
+pub(crate) fn output_or_store_parser() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path.to_str().is_some_and(is_remote) {
+        true if store_of(&path).is_none() => Err(match cfg!(feature = "stores") {
+            true => "outputs are files on this machine, or objects of a store, such as S3",
+            false => "outputs are files on this machine",
+        }),
+        _ => Ok(path),
+    })
+}
+
+/// The URL of an output in a store, if it is one.
+pub(crate) fn store_of(output: &Path) -> Option<RemoteUrl> {
+    const SCHEMES: [&str; 8] = ["s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl"];
+    let url = output.to_str().and_then(RemoteUrl::of_remote)?;
+    let (scheme, _) = url.with_secrets().split_once("://")?;
+    let is_store =
+        cfg!(feature = "stores") && SCHEMES.contains(&scheme.to_ascii_lowercase().as_str());
+    is_store.then_some(url)
 }
 
 impl Choice {

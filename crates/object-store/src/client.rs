@@ -234,7 +234,7 @@ impl HttpService for Client {
             }
             return Ok(self.shortened(response).await);
         }
-        // A list, or keys: nothing above this client limits their time.
+        // A list, keys, or a part that is written: nothing above this client limits their time.
         let whole = tokio::time::timeout(self.deadline, self.whole(request)).await;
         whole.map_err(|_| Refused::Late(self.deadline))?
     }
@@ -288,8 +288,13 @@ impl Client {
     /// A whole answer, whose length may be as long as a page of a list. Memory grows with the bytes that came: the declared length may be a lie.
     async fn whole(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let refused = request.extensions().get::<RefusedKeys>().cloned();
-        let response = tokio::time::timeout(self.timeout, self.follow(request)).await;
-        let response = response.map_err(|_| Refused::Silent(self.timeout))??;
+        // The server is silent while it receives.
+        let wait = match *request.method() {
+            Method::PUT | Method::POST => self.deadline,
+            _ => self.timeout,
+        };
+        let response = tokio::time::timeout(wait, self.follow(request)).await;
+        let response = response.map_err(|_| Refused::Silent(wait))??;
         if !response.status().is_success() {
             return Ok(self.shortened(response).await);
         }

@@ -29,6 +29,7 @@
 //     list: the files below an address
 //     remote: a file in a store, and jobs over it
 //     blocking play: reads that block, and snapshots fetched ahead of time
+//     bucket: objects that are written
 
 #![warn(
     clippy::unwrap_used,
@@ -40,6 +41,7 @@
 
 mod address;
 mod blocking;
+mod bucket;
 mod cache;
 mod charge;
 #[cfg(feature = "client")]
@@ -53,6 +55,7 @@ mod remote;
 mod shared;
 
 pub use blocking::{Blocking, BlockingList};
+pub use bucket::{Bucket, Head};
 pub use cache::RangeCache;
 pub use error::{Error, Result};
 pub use fetch::Settings;

@@ -28,6 +28,14 @@
 //! the output of a lost line is written again by the next run. Part files of a killed process are removed after a day if the file system
 //! has no locks of files.
 //!
+//! # Stores
+//!
+//! With the feature `stores`, [`Outputs::in_store`](Outputs) is a folder of S3, Google Cloud or Azure. Files are made in a spool of the machine, as
+//! in any folder, and [`Record::deliver`] puts them as objects and removes them. There is no record: the metadata of the object at the place
+//! has its fingerprint, the versions of the other files of the output, and the report. [`Record::read`] lists the part of the folder that the
+//! places are in, and asks for the metadata of the objects that are there. Other files are put first, and an earlier output of several
+//! files is taken away before. Failures are not recorded.
+//!
 //! # Errors
 //!
 //! Functions return [`std::io::Error`]. The kind is `StorageFull` for a full disk, `NotFound` for a folder that does not exist or was
@@ -38,6 +46,8 @@
 //     stamp reserved names: size and time of files, and files that were written; names of devices; the names of a run
 //     folder: an open directory, by the calls of each system
 //     parts: files in the making, and what killed processes left of them
+//     spool: folders in which files are made that go elsewhere
+//     store: outputs in stores
 //     outputs: the folder of outputs, and places in it
 //     output: files that appear when they are complete
 //     record: outputs that are up to date
@@ -57,7 +67,11 @@ mod outputs;
 mod parts;
 mod record;
 mod reserved;
+#[cfg(feature = "stores")]
+mod spool;
 mod stamp;
+#[cfg(feature = "stores")]
+mod store;
 
 pub use folder::{open_regular, open_without_links};
 pub use names::{Conflict, Names, Numbered, find_conflict, name_all, with_added_ending};

@@ -21,7 +21,12 @@ pub struct Outputs(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
+    /// The folder as the user named it: a path or a URL.
     path: PathBuf,
+    /// The folder in which files are made: the same one, or a spool.
+    root: PathBuf,
+    #[cfg(feature = "stores")]
+    store: Option<crate::store::Store>,
     /// `true` if the folder is created with the first output.
     is_created: bool,
     open: Mutex<OpenFolders>,
@@ -48,9 +53,48 @@ impl Outputs {
         Self::new(folder, true)
     }
 
+    /// Outputs below a folder of a store, such as `s3://bucket/folder/`. They are made in a spool of this machine, and put into the store by
+    /// [`Record::deliver`](crate::Record::deliver).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error for a URL of anything but a store, and if no spool can be made.
+    #[cfg(feature = "stores")]
+    pub fn in_store(
+        url: &meshmap_object_store::RemoteUrl,
+        settings: meshmap_object_store::Settings,
+    ) -> io::Result<Self> {
+        let store = crate::store::Store::new(url, settings)?;
+        Ok(Self(Arc::new(Shared {
+            path: url.as_shown().trim_end_matches('/').into(),
+            root: store.spool(),
+            store: Some(store),
+            is_created: true,
+            open: Mutex::default(),
+        })))
+    }
+
+    /// Returns `true` if the outputs are put into a store.
+    #[must_use]
+    pub fn is_in_store(&self) -> bool {
+        #[cfg(feature = "stores")]
+        return self.0.store.is_some();
+        #[cfg(not(feature = "stores"))]
+        false
+    }
+
+    /// The store of the outputs.
+    #[cfg(feature = "stores")]
+    pub(crate) fn store(&self) -> Option<&crate::store::Store> {
+        self.0.store.as_ref()
+    }
+
     fn new(folder: &Path, is_created: bool) -> Self {
         Self(Arc::new(Shared {
             path: folder.to_owned(),
+            root: folder.to_owned(),
+            #[cfg(feature = "stores")]
+            store: None,
             is_created,
             open: Mutex::default(),
         }))
@@ -158,11 +202,11 @@ impl Outputs {
     }
 
     fn open_first(&self, creates: bool) -> io::Result<Folder> {
-        let path = &self.0.path;
+        let root = &self.0.root;
         if creates && self.0.is_created {
-            fs::create_dir_all(path)?;
+            fs::create_dir_all(root)?;
         }
-        Folder::open(path)
+        Folder::open(root)
     }
 }
 

@@ -205,10 +205,63 @@ impl Record {
             failed: HashMap::new(),
             lengths: HashMap::new(),
         };
+        #[cfg(feature = "stores")]
+        if let Some(store) = outputs.store() {
+            record.read_store(store, places);
+            return record;
+        }
         let mut wanted: Vec<Wanted> = places.into_iter().map(Wanted::new).collect();
         wanted.sort_unstable_by_key(|wanted| wanted.hash);
         record.read_file(&wanted, 0);
         record
+    }
+
+    /// Reads what the metadata of objects has about outputs. If the store does not answer, all outputs are made again.
+    #[cfg(feature = "stores")]
+    fn read_store<'a>(
+        &mut self,
+        store: &crate::store::Store,
+        places: impl IntoIterator<Item = &'a Place>,
+    ) {
+        let places = places.into_iter().map(Place::below);
+        for (output, facts) in store.facts(places).unwrap_or_default() {
+            let output = RecordedPath::Text(output);
+            let entry = Entry {
+                output: output.clone(),
+                made_from: facts.made_from,
+                source: facts.source,
+                files: Vec::new(),
+                looked_for: facts.looked_for,
+                report: facts.report,
+            };
+            self.known.insert(text(&output), entry);
+        }
+    }
+
+    /// Puts an output into the store of its folder, if it has one, and otherwise only records it.
+    ///
+    /// In a store, an output appears with its last object, and no process sees a part of it. Its other files are put first; an earlier output of
+    /// several files is taken away before that. `made` has no fingerprint if the next run is to write the output again.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store does not take a file: then there is no output. Returns the message of [`add`](Self::add) in an error if the
+    /// record of a local folder cannot be written.
+    pub fn deliver(&self, place: &Place, made: Made) -> io::Result<()> {
+        #[cfg(feature = "stores")]
+        if let Some(store) = self.outputs.store() {
+            let facts = crate::store::Facts {
+                made_from: made.fingerprint,
+                source: made.source,
+                looked_for: made.looked_for,
+                report: made.report,
+            };
+            return store.put(place.below(), &made.files, &facts);
+        }
+        if made.fingerprint.is_empty() {
+            return Ok(());
+        }
+        self.add(place, made).map_err(io::Error::other)
     }
 
     /// Reads the file of all outputs whose hashes have the same first `depth` bytes as these outputs, and the files after it.
@@ -299,6 +352,7 @@ impl Record {
     #[must_use]
     pub fn find(&self, place: &Place, fingerprint: &str) -> Option<Known<'_>> {
         let entry = self.known.get(&key_of(place))?;
+        // The files of objects were compared when their metadata was read.
         let is_intact = entry.made_from == fingerprint
             && entry.files.iter().all(|file| self.is_unchanged(file));
         is_intact.then_some(Known {
@@ -328,13 +382,19 @@ impl Record {
             .known
             .get(&key_of(place))
             .filter(|entry| entry.is_of_another(source))?;
-        place.stamp().is_some().then(|| entry.source.clone())
+        let is_there = self.outputs.is_in_store() || place.stamp().is_some();
+        is_there.then(|| entry.source.clone())
     }
 
     /// Returns another source that the output at a place was made from since the record was read, such as by another process of the
     /// same job.
     #[must_use]
     pub fn source_meanwhile(&self, place: &Place, source: &str) -> Option<String> {
+        #[cfg(feature = "stores")]
+        if let Some(store) = self.outputs.store() {
+            let there = store.source(place.below())?;
+            return Some(there).filter(|there| !there.is_empty() && there != source);
+        }
         let key = key_of(place);
         let (hash, _) = hashed(key.clone());
         for depth in 0..=hash.len() {
@@ -420,6 +480,10 @@ impl Record {
     }
 
     fn append(&self, place: &Place, entry: &Entry) -> Result<(), String> {
+        // Objects have their metadata in place of a record.
+        if self.outputs.is_in_store() {
+            return Ok(());
+        }
         let (hash, _) = hashed(key_of(place));
         // The line before may have no end, if its process was killed.
         let line = format!("\n{}", text(entry));

@@ -2,7 +2,7 @@
 
     python crates/python/benches/plans.py FOLDER [COUNT]
 
-Writes Parquet tables of about 600 MB to the folder, unless they are there. Each row of the output is a process of its own.
+Writes Parquet tables of about 600 MB to the folder, unless they are there. Each row of the output is a separate process.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@ use crate::url::Named;
 #[pyclass(frozen, module = "meshmap._meshmap")]
 pub struct Outputs {
     convert: Convert,
+    outputs: meshmap_outputs::Outputs,
     record: Record,
     files: Vec<Source>,
     /// The memory for each file, in place of the usual one.
@@ -110,7 +111,11 @@ impl Outputs {
         for folder in &mut convert.textures {
             *folder = absolute(folder);
         }
-        let outputs = meshmap_outputs::Outputs::below(&folder);
+        let outputs = outputs_at(py, &folder)?;
+        if outputs.is_in_store() && !convert.copy_textures && !convert.embed_textures {
+            // Paths of images of this machine say nothing in a store.
+            convert.textures.clear();
+        }
         let place = |below: PathBuf| outputs.place(with_added_ending(&below, target.name())).ok();
         let files: Vec<Source> = files
             .into_iter()
@@ -141,6 +146,7 @@ impl Outputs {
         let record = py.detach(|| Record::read(&outputs, &identity, Some(&[]), places));
         Ok(Self {
             convert,
+            outputs,
             record,
             files,
             max_total_bytes,
@@ -193,9 +199,12 @@ impl Outputs {
         }
         let source = file.path.as_os_str().into_pyobject(py)?;
         let (mesh, handle, name, folder) = file_within(py, source.as_any(), self.max_total_bytes)?;
+        let has_images = !self.outputs.is_in_store()
+            || self.convert.copy_textures
+            || self.convert.embed_textures;
         let convert = Convert {
             name,
-            folder,
+            folder: folder.filter(|_| has_images),
             ..self.convert.clone()
         };
         let write = || {
@@ -211,22 +220,22 @@ impl Outputs {
             counts: outcome.counts(),
             left_out: Some(left_out.join("; ")).filter(|text| !text.is_empty()),
         };
-        if let Some(fingerprint) = fingerprint {
-            let made = Made {
-                fingerprint,
-                source: shown.clone(),
-                files: outcome.files,
-                looked_for: outcome.textures.to_record(),
-                // Neither serializing to memory nor these types fail.
-                report: serde_json::to_string(&told).unwrap_or_default(),
-            };
-            let added = py.detach(|| self.record.add(place, made));
-            added.map_err(|why| PyOSError::new_err(text::line(&why)))?;
-            if is_named
-                && let Some(other) = py.detach(|| self.record.source_meanwhile(place, &shown))
-            {
-                return Err(both_written(&other, &shown, &place.path()));
-            }
+        let made = Made {
+            fingerprint: fingerprint.unwrap_or_default(),
+            source: shown.clone(),
+            files: outcome.files,
+            looked_for: outcome.textures.to_record(),
+            // Neither serializing to memory nor these types fail.
+            report: serde_json::to_string(&told).unwrap_or_default(),
+        };
+        let is_recorded = !made.fingerprint.is_empty();
+        let delivered = py.detach(|| self.record.deliver(place, made));
+        delivered.map_err(|why| PyOSError::new_err(text::line(&why.to_string())))?;
+        if is_recorded
+            && is_named
+            && let Some(other) = py.detach(|| self.record.source_meanwhile(place, &shown))
+        {
+            return Err(both_written(&other, &shown, &place.path()));
         }
         dict.set_item("state", "written")?;
         with_told(dict, &told)
@@ -265,6 +274,20 @@ impl Outputs {
         let added = py.detach(add).unwrap_or(Ok(()));
         added.map_err(|why| PyOSError::new_err(text::line(&why)))
     }
+}
+
+/// The outputs below a folder, which may be one of a store.
+fn outputs_at(py: Python<'_>, folder: &Path) -> PyResult<meshmap_outputs::Outputs> {
+    let url = folder.to_str().and_then(RemoteUrl::of_remote);
+    #[cfg(feature = "stores")]
+    if let Some(url) = url {
+        let settings = crate::store::network()?.settings();
+        let made = || meshmap_outputs::Outputs::in_store(&url, settings);
+        return Ok(py.detach(made)?);
+    }
+    #[cfg(not(feature = "stores"))]
+    let _ = (py, url);
+    Ok(meshmap_outputs::Outputs::below(folder))
 }
 
 /// Adds what is known of an output.

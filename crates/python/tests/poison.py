@@ -1,4 +1,4 @@
-"""Work that ends its process, for tests of what is left then. A module of its own, because other processes import it."""
+"""Work that ends its process, for tests of what is left then. Other processes import this module."""
 
 from __future__ import annotations
 

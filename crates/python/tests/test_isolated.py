@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pip
 
 
 def run(names: list[str], tmp_path: Path, limits: Isolated) -> dict[str, str]:
-    """What each file of these names becomes."""
+    """The name that the work returns for each file, or why there is none."""
     files = [File(str(tmp_path / name)) for name in names]
     made = {}
     for file, rows in _isolated.each(poison.work, files, limits):

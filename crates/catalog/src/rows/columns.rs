@@ -87,7 +87,7 @@ impl Column {
                     "need_bytes",
                     "cancelled",
                     "panic",
-                    // Of jobs that read each file in a separate process.
+                    // In jobs that read each file in a separate process.
                     "killed_worker",
                 ];
                 [&of_files[..], &others].concat()

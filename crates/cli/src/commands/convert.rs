@@ -10,6 +10,7 @@ use meshmap::iqm::Model;
 use meshmap_catalog::{inspect, json as json_text};
 use meshmap_export::{Convert, Target};
 use meshmap_outputs::{Outputs, Place};
+use meshmap_url::RemoteUrl;
 use serde_json::{Value, json};
 
 use super::outputs::{self, Damaged, Job, JobResult, Plan, Remark, STANDARD_OUTPUT, Written};
@@ -31,7 +32,7 @@ pub(crate) struct ConvertArgs {
     paths: Vec<PathBuf>,
     /// The file to write; for several files, the directory. The folder of a file has to exist, and a directory is created; `-` is
     /// standard output.
-    #[arg(short, long, value_name = "PATH", required_unless_present = "schema", value_parser = inputs::output_parser())]
+    #[arg(short, long, value_name = "PATH", required_unless_present = "schema", value_parser = inputs::output_or_store_parser())]
     output: Option<PathBuf>,
     #[arg(long, value_name = "FORMAT", help = help_of_targets())]
     to: Option<Target>,
@@ -103,7 +104,12 @@ pub(crate) fn run(
     if output.as_os_str() == STANDARD_OUTPUT {
         return to_output(&found, args, choice, screen, out);
     }
-    let is_one = found.single && found.files.len() == 1 && !output.is_dir();
+    let store = inputs::store_of(output);
+    let is_folder = match &store {
+        Some(url) => url.name().is_empty(),
+        None => output.is_dir(),
+    };
+    let is_one = found.single && found.files.len() == 1 && !is_folder;
     let Some(target) = args
         .to
         .or_else(|| Target::of_path(output).filter(|_| is_one))
@@ -120,9 +126,18 @@ pub(crate) fn run(
     let Some(convert) = args.convert(target) else {
         return Ok(Outcome::Usage);
     };
-    let outputs = Outputs::below(output);
+    let outputs = match &store {
+        Some(url) => {
+            match outputs::in_store(url, is_one, &choice.reading(outputs::SHARES, false)) {
+                Ok(outputs) => outputs,
+                Err(error) => return bad(words::writing(&error)),
+            }
+        }
+        None => Outputs::below(output),
+    };
+    let place = |url: &RemoteUrl| outputs.place(url.name());
     let jobs = match found.files.as_slice() {
-        [input] if is_one => match Place::at(output) {
+        [input] if is_one => match store.as_ref().map_or_else(|| Place::at(output), place) {
             Ok(place) => vec![Job {
                 input: input.clone(),
                 place,
@@ -154,10 +169,10 @@ pub(crate) fn run(
         .map(|animations| outputs::origin(&animations.input, &how))
         .collect();
     let plan = Plan {
-        outputs: (!is_one).then_some(&outputs),
+        outputs: (!is_one || store.is_some()).then_some(&outputs),
         options: conversion.convert.identity(),
         also,
-        force: args.force,
+        force: args.force || is_one,
         library: conversion.convert.library.clone(),
         reporting: Reporting {
             quiet: choice.quiet,
@@ -179,8 +194,11 @@ fn conversion(
 ) -> Option<Conversion> {
     match animations(&args.with, choice, how) {
         Ok(animations) => {
-            let is_file = args.output().as_os_str() != STANDARD_OUTPUT;
-            let finds_textures = is_file || convert.embed_textures;
+            let output = args.output();
+            // From standard output or a store, no path leads to an image of this machine.
+            let is_file =
+                output.as_os_str() != STANDARD_OUTPUT && inputs::store_of(output).is_none();
+            let finds_textures = is_file || convert.copy_textures || convert.embed_textures;
             Some(Conversion {
                 convert,
                 animations,

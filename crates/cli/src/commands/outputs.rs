@@ -20,6 +20,7 @@ use meshmap_outputs::{
     Made, Names, Origin, Output, Outputs, Place, Record, Written as WrittenFile, find_conflict,
     name_all,
 };
+use meshmap_url::RemoteUrl;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -122,7 +123,7 @@ const PASSING: [&str; 5] = ["io", "not_found", "cancelled", "panic", "need_bytes
 
 impl JobResult {
     /// Returns a failure as a text for the record. `None` if the next run may not fail.
-    fn failure_record(&self, memory: u64) -> Option<String> {
+    fn failure_record(&self, how: &Reading) -> Option<String> {
         let one = |problem: &Told| Damaged {
             parts: vec![problem.clone()],
             more: 0,
@@ -134,12 +135,13 @@ impl JobResult {
             _ => return None,
         };
         let is_passing = |part: &Told| PASSING.contains(&part.error.kind.as_ref());
-        if damage.parts.iter().any(is_passing) {
+        // Files that --format leaves out can be converted.
+        if how.format.is_some() || damage.parts.iter().any(is_passing) {
             return None;
         }
         let failure = Failure {
             kind,
-            memory,
+            memory: how.memory,
             damage,
         };
         serde_json::to_string(&failure).ok()
@@ -412,6 +414,22 @@ pub(super) fn below(paths: &[PathBuf], input: &Input) -> PathBuf {
     relative.map_or_else(|| input.file_name().to_owned(), Path::to_owned)
 }
 
+/// The outputs below the folder of a store; with `is_one`, the folder of a single output.
+pub(super) fn in_store(url: &RemoteUrl, is_one: bool, how: &Reading) -> io::Result<Outputs> {
+    let text = url.with_secrets();
+    let folder = match text.rsplit_once('/') {
+        Some((folder, _)) if is_one => format!("{folder}/"),
+        _ => format!("{}/", text.trim_end_matches('/')),
+    };
+    #[cfg(feature = "stores")]
+    return Outputs::in_store(&folder.as_str().into(), how.network.settings());
+    #[cfg(not(feature = "stores"))]
+    {
+        let _ = (folder, how);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
 /// The output of each file: below the directory of outputs in the same place as below the named directory.
 ///
 /// Files that would have an output outside of the directory, such as an object of a store with `..` in its key, are reported as
@@ -465,18 +483,14 @@ pub(super) fn all(
     let is_one = found.single && jobs.len() == 1;
     let read = |outputs| {
         let places = jobs.iter().map(|job| &job.place);
-        Record::read(
-            outputs,
-            &options_of(plan, &how),
-            plan.also.as_deref(),
-            places,
-        )
+        Record::read(outputs, &plan.options, plan.also.as_deref(), places)
     };
     let record = Arc::new(plan.outputs.map(read));
     let is_full = Arc::new(AtomicBool::new(false));
     let work = {
         let (record, is_full, force) = (Arc::clone(&record), Arc::clone(&is_full), plan.force);
         let library = plan.library.clone();
+        let is_in_store = plan.outputs.is_some_and(Outputs::is_in_store);
         move |job: &Job| {
             let record = record.as_ref().as_ref();
             // Before the file is read, so that a file that changes meanwhile is not up to date.
@@ -498,6 +512,16 @@ pub(super) fn all(
                     false => one(job, &how, &make),
                 }),
             };
+            let result = match (result, record) {
+                (JobResult::Written(made), Some(record)) if is_in_store => {
+                    let fingerprint = fingerprint.clone().unwrap_or_default();
+                    match record.deliver(&job.place, recorded(&made, fingerprint)) {
+                        Ok(()) => JobResult::Written(made),
+                        Err(error) => JobResult::of(meshmap_export::Error::Write(error)),
+                    }
+                }
+                (result, _) => result,
+            };
             Done {
                 result,
                 fingerprint,
@@ -515,7 +539,7 @@ pub(super) fn all(
             fingerprint,
         } = done;
         if let (Some(record), Some(fingerprint)) = (&*record, fingerprint) {
-            let added = add_to_record(record, &job.place, fingerprint, &result, how.memory);
+            let added = add_to_record(record, &job.place, fingerprint, &result, &how);
             not_recorded = not_recorded.take().or(added.err());
         }
         let result = result.of_named(job.input.is_named);
@@ -580,24 +604,16 @@ pub(super) fn all(
     .write(&found, plan.reporting, screen, out)
 }
 
-/// The options that decide about the content of outputs, also those for reading.
-fn options_of(plan: &Plan<'_>, how: &Reading) -> String {
-    match (how.format, how.dialect) {
-        (None, None) => plan.options.clone(),
-        chosen => format!("{} {chosen:?}", plan.options),
-    }
-}
-
 /// Records an output that was made, or why none was. The next run reports the same.
 fn add_to_record(
     record: &Record,
     place: &Place,
     fingerprint: String,
     result: &JobResult,
-    memory: u64,
+    how: &Reading,
 ) -> Result<(), String> {
     let JobResult::Written(made) = result else {
-        return match result.failure_record(memory) {
+        return match result.failure_record(how) {
             // It may be there already.
             Some(report) if record.find_failure(place, &fingerprint) != Some(&report) => {
                 record.add_failure(place, fingerprint, report)
@@ -605,19 +621,27 @@ fn add_to_record(
             _ => Ok(()),
         };
     };
+    // An output in a store has been put there with its record.
+    if place.outputs().is_in_store() {
+        return Ok(());
+    }
+    record.add(place, recorded(made, fingerprint))
+}
+
+/// An output as it is recorded.
+fn recorded(made: &Written, fingerprint: String) -> Made {
     let known = UpToDate {
         damage: made.damage.for_record(),
         counts: made.counts.clone(),
     };
-    let made = Made {
+    Made {
         fingerprint,
         source: String::new(),
         files: made.files.clone(),
         looked_for: made.textures.to_record(),
         // Neither serializing to memory nor these types fail.
         report: serde_json::to_string(&known).unwrap_or_default(),
-    };
-    record.add(place, made)
+    }
 }
 
 /// The version of a file that outputs are made from. `None` if the file may change unnoticed.

@@ -128,7 +128,7 @@ def batches(source: Any) -> Iterator[Rows]:
     """The files of a table, some at a time.
 
     Raises:
-        ValueError: The table has not the columns of a table of files, nor those of an inventory.
+        ValueError: The table has neither the columns of a table of files nor the columns of an inventory.
     """
     is_held = isinstance(source, pa.Table)
     for batch in _batches(source):
@@ -182,7 +182,7 @@ def _of_path(path: str) -> Iterator[pa.RecordBatch]:
 
 
 def _file_system(path: str) -> tuple[pyarrow.fs.FileSystem, str]:
-    """The file system of a path or a URL, and the path in it. The settings of S3 are those of files in stores."""
+    """The file system of a path or a URL, and the path in it. The settings of S3 are the same as for files in stores."""
     from pyarrow import fs
 
     if not path.startswith("s3://"):

@@ -140,7 +140,7 @@ class _Child:
                 try:
                     pipe.close()
                 except OSError:
-                    # What was not sent is lost with the process.
+                    # Bytes that were not sent are lost with the process.
                     pass
         if self._is_late:
             return f"took more than {self._seconds:g} seconds"
@@ -170,7 +170,7 @@ class _Limit:
 def serve() -> None:
     """Works on the files that come from standard input, and sends their rows to standard output."""
     wanted, made = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    # What a library prints is no row.
+    # Lines that a library prints are no rows.
     os.dup2(2, 1)
     work, most = pickle.loads(_receive(wanted))
     _limit_memory(most)

@@ -68,7 +68,7 @@ class Task:
 
 
 def _merged(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """The pieces, of which those that follow each other in a table are one."""
+    """The pieces; parts of a table that follow each other become one."""
     made: list[Piece] = []
     for is_named, group in groupby(pieces, lambda piece: isinstance(piece, (File, Range))):
         if is_named:

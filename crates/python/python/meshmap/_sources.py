@@ -130,7 +130,7 @@ def files_of(page: Page) -> list[File]:
 
 def pages(sources: Sources, at_once: int = 1, wanted: Wanted | None = None) -> Iterator[tuple[Stream, Page]]:
     """The mesh files that sources name, some at a time, with the stream that they belong to. Up to ``at_once`` parts of a long list are
-    listed side by side, and the pages of their streams come in any order. Of folders, only files that are wanted are opened.
+    listed side by side, and the pages of their streams come in any order. Files in folders are opened only if they are wanted.
 
     Raises:
         FileNotFoundError: A source does not exist, or no source has a mesh file.

@@ -166,7 +166,7 @@ def _distinct(paths: list[Named]) -> Iterator[list[Named]]:
 
 def convert(
     files: Files,
-    folder: str | os.PathLike[str],
+    folder: str | os.PathLike[str] | RemoteUrl,
     *,
     to: _meshmap._Target = "glb",
     base: _sources.Path | None = None,
@@ -182,7 +182,7 @@ def convert(
 
     Args:
         files: A task, or paths and URLs.
-        folder: The folder of the outputs, which is made. Several processes may write to it.
+        folder: The folder of the outputs, which is made; or one of a store, such as ``s3://bucket/folder``. Several processes may write to it.
         to: The format: see ``meshmap.convert``, which also takes the other options.
         base: Outputs have the same path below ``folder`` as files have below this folder; by default, only their names. Then an output of
             another file, which another task or an earlier run has written, is not replaced: its row has an error that names both files.
@@ -190,17 +190,18 @@ def convert(
         isolated: As of ``catalog``.
 
     Raises:
-        ValueError: Two of the files have the same output, or ``folder`` is a URL. Nothing has been written then.
+        ValueError: Two of the files have the same output, or ``folder`` is a URL of anything but a store. Nothing has been
+            written then.
     """
-    folder = _local(folder)
+    root = _folder_of(folder)
     listed = _plan.listed(files)
     base = None if base is None else _meshmap.named(base)
     if isolated is None:
-        return _convert(files, folder, to, base, max_total_bytes, **options)
+        return _convert(files, root, to, base, max_total_bytes, **options)
     process = (isolated.max_bytes, isolated.seconds)
-    work = partial(_convert, folder=folder, to=to, base=base, max_total_bytes=max_total_bytes, process=process, **options)
+    work = partial(_convert, folder=root, to=to, base=base, max_total_bytes=max_total_bytes, process=process, **options)
     # All of them together: two may have the same output.
-    outputs, _ = _outputs(listed, folder, to, base, max_total_bytes, process, options)
+    outputs, _ = _outputs(listed, root, to, base, max_total_bytes, process, options)
     numbers = {file: number for number, file in enumerate(listed)}
 
     def record(file: File, error: str) -> None:
@@ -212,7 +213,7 @@ def convert(
 
 def _outputs(
     listed: list[File],
-    folder: Path,
+    folder: Path | RemoteUrl,
     to: _meshmap._Target,
     base: Named | None,
     max_total_bytes: int | None,
@@ -222,12 +223,13 @@ def _outputs(
     """The outputs of files, and their paths below the folder; None for a file that has none."""
     places = [None if _is_refused(file.path) else _below(file.path, base) for file in listed]
     named = [(file.path, place) for file, place in zip(listed, places, strict=True)]
-    return _meshmap.Outputs(folder, named, to, max_total_bytes, process, **options), places
+    below = folder.with_secrets() if isinstance(folder, RemoteUrl) else folder
+    return _meshmap.Outputs(below, named, to, max_total_bytes, process, **options), places
 
 
 def _convert(
     files: Files,
-    folder: Path,
+    folder: Path | RemoteUrl,
     to: _meshmap._Target,
     base: Named | None,
     max_total_bytes: int | None,
@@ -255,14 +257,23 @@ def _convert(
     return pa.Table.from_pylist(rows, CONVERT)
 
 
-def _local(folder: str | os.PathLike[str]) -> Path:
-    """The folder of outputs, which is not a URL. A ``Path`` that was made of one has one slash in place of two."""
-    text = os.fspath(folder)
-    if re.match("[A-Za-z][A-Za-z0-9+.-]+:/", text):
-        raise ValueError(
-            f"outputs are files on this machine: expected a folder, found {without_secrets(text)}; write to a folder, and copy the files from there"
-        )
-    return Path(folder).absolute()
+#: The schemes of stores that outputs can be put into.
+_STORES = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl")
+
+
+def _folder_of(folder: str | os.PathLike[str] | RemoteUrl) -> Path | RemoteUrl:
+    """The folder of outputs: of this machine, or of a store."""
+    text = folder.with_secrets() if isinstance(folder, RemoteUrl) else os.fspath(folder)
+    # A path that was made of a URL has one slash in place of two.
+    scheme = re.match("([A-Za-z][A-Za-z0-9+.-]+):/", text)
+    if scheme is None:
+        return Path(text).absolute()
+    if scheme[1].lower() in _STORES and "://" in text and not isinstance(folder, Path):
+        return RemoteUrl(text.rstrip("/") + "/")
+    raise ValueError(
+        "outputs are files on this machine, or objects of a store such as s3://bucket/folder:"
+        f" expected a folder, found {without_secrets(text)}"
+    )
 
 
 def _is_refused(path: Named) -> bool:
@@ -282,7 +293,7 @@ def _below(path: Named, base: Named | None) -> str | None:
     return None if os.path.isabs(below) or below.partition(os.sep)[0] in (os.curdir, os.pardir) else below
 
 
-def _no_output(path: Named, base: Named | None, folder: Path) -> str:
+def _no_output(path: Named, base: Named | None, folder: Path | RemoteUrl) -> str:
     """The reason why a file has no output."""
     shown = without_secrets(path)
     if _is_refused(path):
@@ -343,7 +354,7 @@ def job(name: Name, **options: Any) -> tuple[Job, pa.Schema]:
     if name == "convert":
         if "folder" not in options:
             raise TypeError("the job 'convert' needs folder=")
-        _local(options["folder"])
+        _folder_of(options["folder"])
     return known[name]
 
 

@@ -59,7 +59,7 @@ impl Store {
     /// Puts the files of an output, and then removes them from the spool. The file at `main` is put last, with the facts.
     pub(crate) fn put(&self, main: &Path, files: &[Written], facts: &Facts) -> io::Result<()> {
         let is_main = |file: &&Written| file.below == main;
-        // An output may have no file of its own name, such as several levels of detail.
+        // An output may have no file with its name, such as several levels of detail.
         let Some(last) = files.iter().find(is_main).or(files.last()) else {
             return Ok(());
         };
@@ -242,7 +242,7 @@ fn metadata(facts: &Facts, companions: &[Companion]) -> Vec<(String, String)> {
             .map(|(name, value)| name.len() + value.len())
             .sum()
     };
-    // What the next run needs most comes first.
+    // The facts that the next run needs most come first.
     while length(&all) > MOST_METADATA
         && all
             .last()

@@ -125,7 +125,7 @@ def test_eight_processes_of_which_three_are_killed(served: Serving, tmp_path: Pa
         assert process.returncode == (-signal.SIGKILL if share in killed else 0)
         states += output.split()
     before = served.objects(f"out-{to}/")
-    # What is there is complete.
+    # Each object is complete.
     assert all(data == expected[name] for name, data in before.items())
     for share in killed:
         process = start(share)

@@ -286,7 +286,9 @@ fn outputs_at(py: Python<'_>, folder: &Path) -> PyResult<meshmap_outputs::Output
         return Ok(py.detach(made)?);
     }
     #[cfg(not(feature = "stores"))]
-    let _ = (py, url);
+    if let Some(url) = url {
+        return Err(crate::source::without_stores(py, &url));
+    }
     Ok(meshmap_outputs::Outputs::below(folder))
 }
 

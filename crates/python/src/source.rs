@@ -161,7 +161,7 @@ fn at_url(py: Python<'_>, url: &RemoteUrl, _: How) -> PyResult<Source> {
 }
 
 #[cfg(not(feature = "stores"))]
-fn without_stores(py: Python<'_>, url: &RemoteUrl) -> PyErr {
+pub(crate) fn without_stores(py: Python<'_>, url: &RemoteUrl) -> PyErr {
     let message = format!(
         "{url}: this build cannot read URLs; build it with the feature `stores`, or pass reader="
     );

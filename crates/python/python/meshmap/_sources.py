@@ -109,18 +109,30 @@ def _size_of(path: Named) -> int:
     return of_entry + sys.getsizeof(path)
 
 
+#: The least files of a page, except for the last one.
+_PAGE = 1000
+
 #: For each text of the column ``path``, true if the file is wanted.
 Wanted: TypeAlias = Callable[[list[str]], list[bool]]
 
 
 def each_page(sources: Sources, wanted: Wanted | None = None) -> Iterator[list[File]]:
     """The mesh files that sources name, some at a time. Files that are not wanted are not opened."""
+    several: list[File] = []
     for _, page in pages(sources, wanted=wanted):
-        files = files_of(page)
-        if wanted is not None:
-            chosen = wanted([shown(file.path) for file in files])
-            files = [file for file, is_wanted in zip(files, chosen, strict=True) if is_wanted]
-        yield files
+        several.extend(files_of(page))
+        # A list of paths has a page for each.
+        if len(several) >= _PAGE:
+            yield _wanted_of(several, wanted)
+            several = []
+    yield _wanted_of(several, wanted)
+
+
+def _wanted_of(files: list[File], wanted: Wanted | None) -> list[File]:
+    if wanted is None:
+        return files
+    chosen = wanted([shown(file.path) for file in files])
+    return [file for file, is_wanted in zip(files, chosen, strict=True) if is_wanted]
 
 
 def files_of(page: Page) -> list[File]:

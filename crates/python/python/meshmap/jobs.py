@@ -22,7 +22,7 @@ from . import _isolated, _meshmap, _plan, _sources
 from ._done import PASSING, Done, all_left, versioned
 from ._done import upgraded as _upgraded
 from ._error import Error
-from ._isolated import Isolated
+from ._isolated import Isolated as Isolated
 from ._meshmap import RemoteUrl, without_secrets
 from ._plan import Task
 from ._sources import File, Named, Sources

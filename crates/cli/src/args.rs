@@ -19,7 +19,7 @@ use crate::commands::render::{self, RenderArgs};
 use crate::commands::verify::{self, VerifyArgs};
 use crate::commands::view::{self, ViewArgs};
 use crate::commands::{Outcome, digest, print_stderr};
-use crate::inputs::{Choice, FileList, Memory};
+use crate::inputs::{Choice, FileList, Memory, OUTPUTS_ARE_FILES};
 use crate::screen::{Color, Screen};
 use crate::{help, interrupt};
 
@@ -278,14 +278,14 @@ fn with_shown_urls(mut error: clap::Error) -> clap::Error {
             return None;
         };
         let shown = argument.trim_start_matches('-');
-        has_scheme(shown).then(|| (kind, shown.to_owned(), without_secrets(shown).into_owned()))
+        has_scheme(shown).then(|| (kind, without_secrets(shown).into_owned()))
     });
-    for (kind, whole, shown) in addresses.collect::<Vec<_>>() {
+    for (kind, shown) in addresses.collect::<Vec<_>>() {
         if error.kind() == ErrorKind::ValueValidation {
-            // The reason may quote the value.
+            // Other reasons may quote the value, or a part of it.
             let reason = std::error::Error::source(&error)
                 .map(ToString::to_string)
-                .filter(|reason| !reason.contains(&whole))
+                .filter(|reason| reason.starts_with(OUTPUTS_ARE_FILES))
                 .unwrap_or_else(|| "an address".to_owned());
             let option = error
                 .get(ContextKind::InvalidArg)

@@ -277,10 +277,13 @@ pub(crate) fn folder_parser() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
+/// The reason why an address is no output.
+pub(crate) const OUTPUTS_ARE_FILES: &str = "outputs are files on this machine";
+
 /// The parser of the path of an output, which is not an address.
 pub(crate) fn output_parser() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path.to_str().is_some_and(is_remote) {
-        true => Err("outputs are files on this machine"),
+        true => Err(OUTPUTS_ARE_FILES.to_owned()),
         false => Ok(path),
     })
 }
@@ -289,8 +292,8 @@ pub(crate) fn output_parser() -> impl TypedValueParser<Value = PathBuf> {
 pub(crate) fn output_or_store_parser() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path| match path.to_str().is_some_and(is_remote) {
         true if store_of(&path).is_none() => Err(match cfg!(feature = "stores") {
-            true => "outputs are files on this machine, or objects of a store, such as S3",
-            false => "outputs are files on this machine",
+            true => format!("{OUTPUTS_ARE_FILES}, or objects of a store, such as S3"),
+            false => OUTPUTS_ARE_FILES.to_owned(),
         }),
         _ => Ok(path),
     })

@@ -49,7 +49,7 @@
 
 // Layers, from bottom to top; `.ci/layers` checks them:
 //
-//     num format report/address: know nothing
+//     num format processor report/address: know nothing
 //     conventions: what the formats say of axes, winding, texture origin and unit
 //     codec: bytes in, bytes out; knows no source and no error of a file
 //     dialect: how a CGeo file is read if its published text is silent
@@ -111,6 +111,7 @@ mod limits;
 mod mesh;
 mod num;
 mod options;
+mod processor;
 mod report;
 #[cfg(feature = "serde")]
 mod text_serde;

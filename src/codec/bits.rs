@@ -1,6 +1,10 @@
 //! Numbers of any width, packed without padding, the most significant bit first.
 
+#[cfg(target_arch = "x86_64")]
+use super::wide::Wide;
 use crate::num::{as_u64, as_usize};
+#[cfg(target_arch = "x86_64")]
+use crate::processor::Processor;
 
 /// Returns the byte length of `count` records of `width` bits; `None` if it is beyond 64 bits.
 pub(crate) fn packed_len(count: u64, width: u64) -> Option<u64> {
@@ -66,10 +70,85 @@ pub(crate) fn window(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
+/// Unpacks records of three numbers, which have at most 32 bits each. Numbers of one width are records of three such numbers.
+pub(crate) struct Unpacker {
+    widths: [u32; 3],
+    #[cfg(target_arch = "x86_64")]
+    wide: Option<Wide>,
+}
+
+impl Unpacker {
+    /// For `count` numbers, in records of these widths.
+    pub(crate) fn new(widths: [u32; 3], count: usize) -> Self {
+        /// Fewer numbers are unpacked in the time in which [`Wide`] is made.
+        #[cfg(target_arch = "x86_64")]
+        const FEW: usize = 192;
+        #[cfg(target_arch = "x86_64")]
+        let wide = if count < FEW {
+            None
+        } else {
+            let avx2 = Processor::new().avx2();
+            avx2.and_then(|avx2| Wide::new(avx2, widths))
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = count;
+        Self {
+            widths,
+            #[cfg(target_arch = "x86_64")]
+            wide,
+        }
+    }
+
+    /// The bits of a record.
+    pub(crate) fn record(&self) -> u64 {
+        self.widths.map(u64::from).iter().sum()
+    }
+
+    /// Unpacks numbers until `out` is full, of which the first one begins a record at `bit`.
+    pub(crate) fn unpack(&self, bytes: &[u8], bit: u64, out: &mut [u32]) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(wide) = &self.wide {
+            return self.unpack_wide(wide, bytes, bit, out);
+        }
+        self.unpack_plain(bytes, bit, out);
+    }
+
+    /// Unpacks with AVX2 from the first record on that begins a byte.
+    #[cfg(target_arch = "x86_64")]
+    fn unpack_wide(&self, wide: &Wide, bytes: &[u8], bit: u64, out: &mut [u32]) {
+        let record = self.record();
+        let before = records_before_byte(bit, record)
+            .map_or(out.len(), |records| records.saturating_mul(3))
+            .min(out.len());
+        let (first, rest) = out.split_at_mut(before);
+        self.unpack_plain(bytes, bit, first);
+
+        let bits_before = as_u64(before / 3).wrapping_mul(record);
+        let aligned = as_usize(bit.wrapping_add(bits_before) >> 3);
+        let bytes = bytes.get(aligned..).unwrap_or_default();
+        let done = wide.unpack(bytes, rest);
+
+        let last = rest.get_mut(done..).unwrap_or_default();
+        self.unpack_plain(bytes, as_u64(done / 3).wrapping_mul(record), last);
+    }
+
+    /// Unpacks with the instructions that every processor has.
+    fn unpack_plain(&self, bytes: &[u8], bit: u64, out: &mut [u32]) {
+        let [x, y, z] = self.widths;
+        if x == y && y == z {
+            unpack_numbers(bytes, bit, x, out);
+        } else {
+            unpack_records(bytes, bit, self.widths, out);
+        }
+    }
+}
+
 /// Unpacks numbers of at most 32 bits, from a bit on, until `out` is full.
-pub(crate) fn unpack(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) {
+fn unpack_numbers(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) {
     let count = out.len();
-    let before = numbers_before_byte(bit, width).unwrap_or(count).min(count);
+    let before = records_before_byte(bit, width.into())
+        .unwrap_or(count)
+        .min(count);
     let (first, rest) = out.split_at_mut(before);
     let aligned_bit = one_by_one(bytes, bit, width, first);
 
@@ -81,15 +160,52 @@ pub(crate) fn unpack(bytes: &[u8], bit: u64, width: u32, out: &mut [u32]) {
     one_by_one(bytes, last_bit, width, last);
 }
 
-/// Counts the numbers, each of `width` bits, before the first one at or after `bit` that begins a byte: at most 7. `None` if none
+/// Records of three numbers of at most 31 bits each.
+fn unpack_records(bytes: &[u8], bit: u64, widths: [u32; 3], out: &mut [u32]) {
+    let [x, y, z] = widths;
+    let mut bit = bit;
+    let (records, _) = out.as_chunks_mut::<3>();
+    let both = x.wrapping_add(y);
+    let record = both.wrapping_add(z);
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "no number has more than 31 bits"
+    )]
+    if record <= 57 {
+        for out in records {
+            let window = window(bytes, as_usize(bit >> 3)) << shift(bit);
+            let numbers = [
+                top_few(window, x),
+                top_few(window << x, y),
+                top_few(window << both, z),
+            ];
+            *out = numbers.map(|number| number as u32);
+            bit = bit.wrapping_add(record.into());
+        }
+    } else {
+        for out in records {
+            let third = bit.wrapping_add(both.into());
+            let ahead = window(bytes, as_usize(bit >> 3)) << shift(bit);
+            let numbers = [
+                top_few(ahead, x),
+                field(bytes, bit.wrapping_add(x.into()), y),
+                field(bytes, third, z),
+            ];
+            *out = numbers.map(|number| number as u32);
+            bit = bit.wrapping_add(record.into());
+        }
+    }
+}
+
+/// Counts the records, each of `width` bits, before the first one at or after `bit` that begins a byte: at most 7. `None` if none
 /// ever does.
-fn numbers_before_byte(bit: u64, width: u32) -> Option<usize> {
+fn records_before_byte(bit: u64, width: u64) -> Option<usize> {
     let mut bit = bit;
     for count in 0..8 {
         if shift(bit) == 0 {
             return Some(count);
         }
-        bit = bit.wrapping_add(width.into());
+        bit = bit.wrapping_add(width);
     }
     None
 }
@@ -253,7 +369,7 @@ mod tests {
     fn numbers_that_never_begin_a_byte_are_unpacked() {
         let bytes = noise(40);
         let mut out = [0; 30];
-        unpack(&bytes, 3, 8, &mut out);
+        Unpacker::new([8; 3], out.len()).unpack(&bytes, 3, &mut out);
         let expected: Vec<u64> = (0..30)
             .map(|index| naive(&bytes, 3 + index * 8, 8))
             .collect();
@@ -274,27 +390,73 @@ mod tests {
         }
     }
 
+    /// Numbers of records, one bit at a time, from a bit on.
+    fn naive_records(bytes: &[u8], bit: usize, widths: [u32; 3], count: usize) -> Vec<u32> {
+        let mut bit = bit;
+        let mut numbers = Vec::new();
+        for width in widths.into_iter().cycle().take(count) {
+            numbers.push(naive(bytes, bit, width) as u32);
+            bit += width as usize;
+        }
+        numbers
+    }
+
+    /// Unpacks with all instructions of this processor, and with the instructions of every processor.
+    #[track_caller]
+    fn assert_unpacked(bytes: &[u8], bit: usize, widths: [u32; 3], count: usize) {
+        let expected = naive_records(bytes, bit, widths, count);
+        let mut out = vec![7; count];
+        // As if there were many, so that AVX2 is also tried for few numbers.
+        let unpacker = Unpacker::new(widths, usize::MAX);
+        unpacker.unpack(bytes, bit as u64, &mut out);
+        assert_eq!(out, expected, "{count} of {widths:?} at {bit}");
+        out.fill(7);
+        unpacker.unpack_plain(bytes, bit as u64, &mut out);
+        assert_eq!(out, expected, "{count} of {widths:?} at {bit}, plain");
+    }
+
     #[test]
     fn bulk_unpacking_is_what_single_fields_make() {
         let bytes = noise(300);
         let (widths, firsts) = if cfg!(miri) { (8, 13) } else { (1, 1) };
         for width in (0..=32).step_by(widths) {
             for first in (0..20).step_by(firsts) {
-                let count = 2400_usize
-                    .checked_div(width as usize)
-                    .unwrap_or(100)
-                    .min(200)
-                    - first;
-                let mut out = vec![7; count];
-                unpack(&bytes, first as u64 * u64::from(width), width, &mut out);
-                for (index, value) in out.iter().enumerate() {
-                    let expected = naive(&bytes, (first + index) * width as usize, width);
-                    assert_eq!(
-                        u64::from(*value),
-                        expected,
-                        "width {width}, number {first} + {index}"
-                    );
+                let fitting = 2400_usize.checked_div(width as usize).unwrap_or(100);
+                let count = fitting.min(200) - first;
+                assert_unpacked(&bytes, first * width as usize, [width; 3], count);
+            }
+        }
+    }
+
+    #[test]
+    fn records_are_what_single_fields_make() {
+        let bytes = noise(300);
+        let step = if cfg!(miri) { 11 } else { 3 };
+        for x in (0..=31).step_by(step) {
+            for y in (0..=31).step_by(step) {
+                for (z, bit) in [(0, 0), (13, 1), (25, 5), (26, 3), (31, 8)] {
+                    let record = (x + y + z).max(1) as usize;
+                    let fitting = (2400 - bit) / record;
+                    for records in [fitting.min(70), 5] {
+                        assert_unpacked(&bytes, bit, [x, y, z], 3 * records.min(fitting));
+                    }
                 }
+            }
+        }
+    }
+
+    /// All records are unpacked with AVX2, if the processor has it and sixteen bytes follow the last one.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn records_are_not_left_to_the_plain_way() {
+        let bytes = noise(1000);
+        for widths in [[1; 3], [25; 3], [3, 7, 7], [12, 0, 13]] {
+            let unpacker = Unpacker::new(widths, usize::MAX);
+            if let Some(wide) = &unpacker.wide {
+                let stored = &bytes[..10 * unpacker.record() as usize + 16];
+                let mut out = [7; 240];
+                assert_eq!(wide.unpack(stored, &mut out), 240, "{widths:?}");
+                assert_eq!(out.to_vec(), naive_records(stored, 0, widths, 240));
             }
         }
     }

@@ -14,6 +14,8 @@ pub(crate) mod bits;
 pub(crate) mod dequant;
 pub(crate) mod lzma;
 pub(crate) mod planes;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 /// The compression of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -16,7 +16,7 @@ use std::error::Error;
 use std::hint::black_box;
 use std::path::Path;
 
-use meshmap::iqm::{Model, Pose};
+use meshmap::iqm::{Model, Pose, Trs};
 use meshmap::{Options, Parallelism, Severity, Source};
 use meshmap_testing::measure::iqm::{files, plain_loop};
 use meshmap_testing::measure::{Table, interleave};
@@ -149,6 +149,28 @@ fn indices(mesh: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The moment between two frames at which poses are interpolated.
+const FRACTION: f32 = 0.3;
+
+/// Interpolates between two poses, with the functions of the standard library.
+fn plain_slerp(a: Trs, b: Trs, fraction: f32) -> Trs {
+    let lerp = |a: f32, b: f32| a * (1.0 - fraction) + b * fraction;
+    let (from, to) = (a.normalized().rotate, b.normalized().rotate);
+    let cosine: f32 = from.iter().zip(to).map(|(a, b)| a * b).sum();
+    let to = if cosine < 0.0 { to.map(|c| -c) } else { to };
+    let cosine = cosine.abs();
+    let rotate = if cosine > 0.9995 {
+        std::array::from_fn(|i| lerp(from[i], to[i]))
+    } else {
+        let angle = cosine.acos();
+        let (before, after) = (((1.0 - fraction) * angle).sin(), (fraction * angle).sin());
+        std::array::from_fn(|i| (from[i] * before + to[i] * after) / angle.sin())
+    };
+    let translate = std::array::from_fn(|i| lerp(a.translate[i], b.translate[i]));
+    let scale = std::array::from_fn(|i| lerp(a.scale[i], b.scale[i]));
+    Trs::new(translate, rotate, scale).normalized()
+}
+
 /// All poses of all frames into one buffer.
 fn poses(animation: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
     let frames = |parallelism| {
@@ -176,10 +198,27 @@ fn poses(animation: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
         mut stored_out,
     ] = [(); 4].map(|()| out.clone());
     let first = out[..poses.len()].to_vec();
-    let [mut plain_frame, mut frame_out] = [(); 2].map(|()| first.clone());
+    let [
+        mut plain_frame,
+        mut frame_out,
+        mut plain_pose,
+        mut plain_next,
+        mut pose_out,
+    ] = [(); 5].map(|()| first.clone());
+    let frame_bytes = stored.len() / all.len();
+    let frames_and_next = stored.windows(2 * frame_bytes).step_by(frame_bytes);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
     // All of it runs in the pool, as the work of a program that uses rayon does.
-    let [plain, alone, parallel, store, plain_one, one] = pool.install(|| {
+    let [
+        plain,
+        alone_times,
+        parallel,
+        store,
+        plain_one,
+        one,
+        plain_between,
+        between,
+    ] = pool.install(|| {
         interleave(
             500,
             [
@@ -207,20 +246,42 @@ fn poses(animation: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
                             .expect("room for a frame");
                     }
                 },
+                &mut || {
+                    for two in frames_and_next.clone() {
+                        let (frame, next) = two.split_at(two.len() / 2);
+                        plain_loop(&poses, frame, black_box(&mut plain_pose));
+                        plain_loop(&poses, next, black_box(&mut plain_next));
+                        for (pose, next) in plain_pose.iter_mut().zip(&plain_next) {
+                            *pose = plain_slerp(*pose, *next, FRACTION);
+                        }
+                        black_box(&plain_pose);
+                    }
+                },
+                &mut || {
+                    for frame in 1..all.end {
+                        alone
+                            .interpolate_into(frame - 1, frame, FRACTION, black_box(&mut pose_out))
+                            .expect("room for a frame");
+                    }
+                },
             ],
         )
     });
     assert!(alone_out == expected && frame_out == plain_frame);
+    for (pose, plain) in pose_out.iter().zip(&plain_pose) {
+        let pairs = pose.to_array().into_iter().zip(plain.to_array());
+        assert!(pairs.map(|(a, b)| (a - b).abs()).all(|error| error <= 3e-7));
+    }
     table.faster(
         "read_range_into, 1 thread",
         "a plain loop",
-        [alone, plain],
+        [alone_times, plain],
         1.5,
     );
     table.faster(
         "read_range_into, 1 thread",
         "a plain store of as many bytes",
-        [alone, store],
+        [alone_times, store],
         0.8,
     );
     table.faster(
@@ -230,9 +291,15 @@ fn poses(animation: &Path, table: &mut Table) -> Result<(), Box<dyn Error>> {
         3.0,
     );
     table.faster(
+        "interpolate_into, frame after frame",
+        "a plain loop with acos and sin",
+        [between, plain_between],
+        3.0,
+    );
+    table.faster(
         "read_range_into, 2 threads",
         "read_range_into, 1 thread",
-        [parallel, alone],
+        [parallel, alone_times],
         1.7,
     );
     Ok(())

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::codec::bits::{field, shift, steps, top, top_few, window};
+use super::coordinates::BLOCK;
+use crate::codec::bits::{Unpacker, field, steps, top};
 use crate::decode::Slot;
-use crate::num::as_usize;
+use crate::num::{as_u64, as_usize};
 
 /// Tables for a number of bits: sine and cosine of angles, radius at heights.
 #[derive(Debug)]
@@ -105,14 +106,20 @@ impl Directions {
         let record = width.wrapping_mul(2).wrapping_add(signs);
         let mut bit = bit;
         if let Some(tables) = self.angles.as_deref() {
-            for out in out {
-                let window = window(bytes, as_usize(bit >> 3)) << shift(bit);
-                let angle = top_few(window << signs, width);
-                let height = top_few(window << signs.wrapping_add(width), width);
-                let sin_cos = entry(&tables.sin_cos, angle);
-                let radius_height = entry(&tables.radius_height, height);
-                *out = finish(window, vector(window << before, sin_cos, radius_height));
-                bit = bit.wrapping_add(record.into());
+            let unpacker = Unpacker::new([signs, width, width], out.len().saturating_mul(3));
+            let mut numbers = [0; BLOCK];
+            for out in out.chunks_mut(BLOCK / 3) {
+                let count = out.len().saturating_mul(3);
+                let numbers = numbers.get_mut(..count).unwrap_or_default();
+                unpacker.unpack(bytes, bit, numbers);
+                let (records, _) = numbers.as_chunks::<3>();
+                for (out, [head, angle, height]) in out.iter_mut().zip(records) {
+                    let head = u64::from(*head) << 64_u32.wrapping_sub(signs);
+                    let sin_cos = entry(&tables.sin_cos, *angle);
+                    let radius_height = entry(&tables.radius_height, *height);
+                    *out = finish(head, vector(head << before, sin_cos, radius_height));
+                }
+                bit = bit.wrapping_add(as_u64(out.len()).wrapping_mul(record.into()));
             }
             return;
         }
@@ -139,7 +146,7 @@ impl Directions {
 
 /// The entry of a table; every number of its bits has one.
 #[inline]
-fn entry(table: &[[f32; 2]], number: u64) -> [f32; 2] {
+fn entry(table: &[[f32; 2]], number: u32) -> [f32; 2] {
     table.get(as_usize(number)).copied().unwrap_or_default()
 }
 

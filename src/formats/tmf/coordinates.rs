@@ -3,8 +3,9 @@
 use super::raw;
 use super::segment::Segment;
 use crate::bytes::Source;
-use crate::codec::bits::{field, shift, top, top_few, unpack, window};
-use crate::num::{as_u64, as_usize, size_u64};
+use crate::codec::bits::{Unpacker, field, top};
+use crate::num::{as_u64, size_u64};
+use crate::processor::Processor;
 use crate::report::Result;
 
 /// Numbers unpacked at a time, on the stack, before they are converted.
@@ -94,20 +95,20 @@ impl Coordinates {
         if x > 31 || y > 31 || z > 31 {
             return self.decode_wide(bytes, bit, out);
         }
-        let record = u64::from(x).wrapping_add(y.into()).wrapping_add(z.into());
+        let unpacker = Unpacker::new([x, y, z], out.as_flattened().len());
         let mut bit = bit;
+        let processor = Processor::new();
         let mut numbers = [0; BLOCK];
         for out in out.chunks_mut(BLOCK / 3) {
             let numbers = numbers
                 .get_mut(..out.as_flattened().len())
                 .unwrap_or_default();
-            if x == y && y == z {
-                unpack(bytes, bit, x, numbers);
-            } else {
-                unpack_records(bytes, bit, [x, y, z], numbers);
-            }
-            self.convert(numbers, out.as_flattened_mut());
-            bit = bit.wrapping_add(as_u64(out.len()).wrapping_mul(record));
+            unpacker.unpack(bytes, bit, numbers);
+            processor.run(
+                #[inline(always)]
+                || self.convert(numbers, out.as_flattened_mut()),
+            );
+            bit = bit.wrapping_add(as_u64(out.len()).wrapping_mul(unpacker.record()));
         }
     }
 
@@ -140,7 +141,7 @@ impl Coordinates {
     }
 
     /// Four elements at a time, so that the axes come round in whole vectors.
-    #[inline]
+    #[inline(always)]
     fn convert(&self, numbers: &[u32], out: &mut [f32]) {
         let steps = four_times(self.axes.map(|axis| axis.steps));
         let size = four_times(self.axes.map(|axis| axis.size));
@@ -191,43 +192,6 @@ fn is_wrapped(bytes: &[u8], bit: u64, width: u8) -> bool {
         rest = rest.saturating_sub(width);
     }
     first >> unused << unused == first && first >> unused <= wrapped_steps(width)
-}
-
-/// Records of three numbers of at most 31 bits each.
-fn unpack_records(bytes: &[u8], bit: u64, widths: [u32; 3], out: &mut [u32]) {
-    let [x, y, z] = widths;
-    let mut bit = bit;
-    let (records, _) = out.as_chunks_mut::<3>();
-    let both = x.wrapping_add(y);
-    let record = both.wrapping_add(z);
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "no number has more than 31 bits"
-    )]
-    if record <= 57 {
-        for out in records {
-            let window = window(bytes, as_usize(bit >> 3)) << shift(bit);
-            let numbers = [
-                top_few(window, x),
-                top_few(window << x, y),
-                top_few(window << both, z),
-            ];
-            *out = numbers.map(|number| number as u32);
-            bit = bit.wrapping_add(record.into());
-        }
-    } else {
-        for out in records {
-            let third = bit.wrapping_add(both.into());
-            let ahead = window(bytes, as_usize(bit >> 3)) << shift(bit);
-            let numbers = [
-                top_few(ahead, x),
-                field(bytes, bit.wrapping_add(x.into()), y),
-                field(bytes, third, z),
-            ];
-            *out = numbers.map(|number| number as u32);
-            bit = bit.wrapping_add(record.into());
-        }
-    }
 }
 
 /// The header of a vertex segment, which the layout has checked.

@@ -8,7 +8,7 @@ use super::coordinates::{BLOCK, Coordinates, vertex_header};
 use super::raw;
 use super::segment::Segment;
 use crate::bytes::Source;
-use crate::codec::bits::{field, steps, top, unpack};
+use crate::codec::bits::{Unpacker, field, steps, top};
 use crate::num::{as_u64, size_u64};
 use crate::report::Result;
 
@@ -103,9 +103,10 @@ impl Decode for u32 {
 
 fn indices(base: u64, width: u32, bytes: &[u8], bit: u64, out: &mut [u32]) -> Result<(), TooLarge> {
     if let Some(base) = narrow_base(base, width) {
+        let unpacker = Unpacker::new([width; 3], out.len());
         let mut bit = bit;
-        for block in out.chunks_mut(4096) {
-            unpack(bytes, bit, width, block);
+        for block in out.chunks_mut(4 * BLOCK) {
+            unpacker.unpack(bytes, bit, block);
             if base > 0 {
                 for index in block.iter_mut() {
                     *index = index.wrapping_add(base);
@@ -301,10 +302,11 @@ fn uniform(bits: u8, bytes: &[u8], bit: u64, out: &mut [f32], convert: impl Fn(u
         }
         return;
     }
+    let unpacker = Unpacker::new([width; 3], out.len());
     let mut numbers = [0; BLOCK];
     for out in out.chunks_mut(BLOCK) {
         let numbers = numbers.get_mut(..out.len()).unwrap_or_default();
-        unpack(bytes, bit, width, numbers);
+        unpacker.unpack(bytes, bit, numbers);
         for (out, number) in out.iter_mut().zip(numbers) {
             // With that few bits, the number is the same with a sign, and vector units convert that.
             *out = convert(u64::from(*number & 0x7fff_ffff), steps);

@@ -31,6 +31,7 @@ fn main() {
     first_view(&mut table);
     uncompressed(folder.path(), &mut table);
     shutter(&animation, &mut table);
+    instances(&animation, &mut table);
     play(&animation, &mut table);
     play_positions(folder.path(), &mut table);
     ask(&animation, &mut table);
@@ -366,6 +367,48 @@ fn shutter(animation: &Path, table: &mut Table) {
         "without a cache",
         [ours, without],
         1.1,
+    );
+}
+
+/// 64 instances at other times of a loop, with a cache that has room for half of the snapshots: one call for all of them, compared with
+/// one call for each.
+fn instances(animation: &Path, table: &mut Table) {
+    let proxy = map(animation);
+    let timing = proxy.timing().expect("times");
+    let count = proxy.snapshot_count();
+    let all = SnapshotCache::new(1 << 30);
+    for index in 0..count {
+        all.get(&proxy, index, Parts::POSITIONS).expect("positions");
+    }
+    let capacity = all.stats().bytes_held / 2;
+    drop(all);
+    let mut next = random(1_000);
+    let times: Vec<f64> = (0..64)
+        .map(|_| timing.start() + timing.step() * count as f64 * next() as f64 / 1_000.0)
+        .collect();
+    let (mut out, mut each) = (Vec::new(), Vec::new());
+    let mut together = || {
+        let cache = SnapshotCache::new(capacity);
+        cache
+            .positions_at(&proxy, &timing, &times, Wrap::Loop, &mut out)
+            .expect("positions");
+        assert!(cache.stats().decodes <= count as u64);
+        black_box(&out);
+    };
+    let mut one_by_one = || {
+        let cache = SnapshotCache::new(capacity);
+        for time in &times {
+            cache
+                .positions_at(&proxy, &timing, &[*time], Wrap::Loop, &mut each)
+                .expect("positions");
+            black_box(&each);
+        }
+    };
+    let [together, one_by_one] = interleave(ROUNDS / 10, [&mut together, &mut one_by_one]);
+    table.beside(
+        "64 instances one by one, half of the snapshots in the cache",
+        "in one call",
+        [one_by_one, together],
     );
 }
 

@@ -401,6 +401,95 @@ fn writers_of_a_cache_decode_each_snapshot_once() {
     );
 }
 
+/// Times of instances, in no order, all around a loop of `count` snapshots.
+fn times_of_instances(timing: &Timing, instances: u32, count: usize) -> Vec<f64> {
+    let length = timing.step() * count as f64;
+    let mut times = vec![timing.time_of(3), timing.time_of(count - 1), -length / 3.0];
+    for instance in 0..instances {
+        let place = f64::from(instance.wrapping_mul(0x9e37_79b1)) / f64::from(u32::MAX);
+        times.push(timing.start() + place * 2.0 * length);
+    }
+    times
+}
+
+/// More snapshots than the cache has room for: one call for all instances decodes each once.
+#[test]
+fn many_instances_decode_each_snapshot_once() {
+    let (_, snapshots) = animation(9, 40);
+    let proxy = proxy(file(&snapshots, Dialect::default()));
+    let timing = proxy.timing().unwrap();
+    let times = times_of_instances(&timing, 64, 40);
+    let whole = SnapshotCache::new(1 << 30);
+    for index in 0..40 {
+        whole
+            .get(&proxy, index, Parts::POSITIONS | Parts::NORMALS)
+            .unwrap();
+    }
+    let room = whole.stats().bytes_held / 2;
+
+    let mut plain = VertexWriter::new(layout()).unwrap();
+    let bytes = 28
+        * plain
+            .remap(&proxy.snapshot(0).unwrap())
+            .unwrap()
+            .vertex_count();
+    for wrap in [Wrap::Loop, Wrap::PingPong, Wrap::Clamp] {
+        let cache = SnapshotCache::new(room);
+        let mut cached = plain.clone().with_cache(cache.clone());
+        for writer in [&mut plain, &mut cached] {
+            let mut outs: Vec<_> = times.iter().map(|_| vec![7; bytes]).collect();
+            let mut buffers: Vec<_> = outs.iter_mut().map(|out| [&mut out[..]]).collect();
+            let mut outputs: Vec<_> = times
+                .iter()
+                .zip(&mut buffers)
+                .map(|(time, buffer)| (*time, &mut buffer[..]))
+                .collect();
+            let all = writer
+                .write_many_at(&proxy, &timing, wrap, &mut outputs)
+                .unwrap();
+            let mut alone = VertexWriter::new(layout()).unwrap();
+            let mut expected = vec![9; bytes];
+            for (time, out) in times.iter().zip(&outs) {
+                let one = alone
+                    .write_at(&proxy, &timing, *time, wrap, &mut [&mut expected])
+                    .unwrap();
+                assert!(one == all && expected == *out, "{wrap:?} {time}");
+            }
+        }
+        let stats = cache.stats();
+        assert!(
+            stats.decodes <= 40 && stats.repeated_decodes == 0,
+            "{wrap:?} {stats:?}"
+        );
+
+        let cache = SnapshotCache::new(room);
+        let (mut many, mut direct) = (Vec::new(), Vec::new());
+        cache
+            .positions_at(&proxy, &timing, &times, wrap, &mut many)
+            .unwrap();
+        let stats = cache.stats();
+        assert!(
+            stats.decodes <= 40 && stats.repeated_decodes == 0,
+            "{wrap:?} {stats:?}"
+        );
+        let (mut scratch, mut one) = (Scratch::default(), Vec::new());
+        proxy
+            .positions_at(&timing, &times, wrap, &mut direct, &mut scratch)
+            .unwrap();
+        assert!(many == direct);
+        for (time, positions) in times.iter().zip(many.chunks(many.len() / times.len())) {
+            proxy
+                .positions_at(&timing, &[*time], wrap, &mut one, &mut scratch)
+                .unwrap();
+            assert!(one == positions, "{wrap:?} {time}");
+        }
+    }
+    let error = plain
+        .write_many_at(&proxy, &timing, Wrap::Loop, &mut [])
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutOfRange);
+}
+
 #[test]
 fn equal_triangles_that_are_stored_again_keep_the_vertices() {
     let meshes = [0.0, 0.3, 0.6, 0.9].map(|time| Mesh::sheet(6, 1, time));
@@ -633,6 +722,26 @@ fn cgeo(proxy: &Proxy) -> Calls {
             time += 0.03;
             writer
                 .write_at(proxy, &timing, time, Wrap::Loop, &mut [&mut buffer])
+                .unwrap();
+        }),
+    ));
+    let mut others = buffer.clone();
+    // Over the seam of a loop, between the first two snapshots, and before the last one.
+    let last = timing.time_of(proxy.snapshot_count() - 1);
+    let at_seam = last + timing.step() / 2.0;
+    let instances = [last - timing.step() / 2.0, at_seam, timing.start() + 0.01];
+    table.push((
+        "`VertexWriter::write_many_at`",
+        again(|| {
+            let [before, at_seam, after] = instances;
+            let (mut first, mut second) = ([&mut buffer[..]], [&mut others[..]]);
+            let mut outputs = [(at_seam, &mut first[..]), (before, &mut second[..])];
+            writer
+                .write_many_at(proxy, &timing, Wrap::Loop, &mut outputs)
+                .unwrap();
+            outputs[0].0 = after;
+            writer
+                .write_many_at(proxy, &timing, Wrap::Loop, &mut outputs)
                 .unwrap();
         }),
     ));

@@ -16,8 +16,10 @@ pub struct Scratch {
     pub(crate) bytes: Vec<u8>,
     pub(crate) positions: Vec<[f32; 3]>,
     pub(crate) triangles: Vec<[u32; 3]>,
-    /// Positions of the snapshots on both sides of a time.
-    pub(crate) frames: [Vec<[f32; 3]>; 2],
+    /// Positions of the snapshots on both sides of a time, and of one that is needed again at the end.
+    pub(crate) frames: [Vec<[f32; 3]>; 3],
+    /// The order in which the times of a call are computed.
+    pub(crate) order: Vec<usize>,
     pub(crate) cancel: Option<Arc<AtomicBool>>,
     pub(crate) is_parallel: bool,
 }
@@ -42,7 +44,8 @@ impl Default for Scratch {
             bytes: Vec::new(),
             positions: Vec::new(),
             triangles: Vec::new(),
-            frames: [Vec::new(), Vec::new()],
+            frames: [Vec::new(), Vec::new(), Vec::new()],
+            order: Vec::new(),
             cancel: job::cancel_flag(),
             is_parallel: false,
         }

@@ -1175,6 +1175,14 @@ MM_API mm_status mm_vertex_writer_write(mm_vertex_writer *writer, const mm_file 
 MM_API mm_status mm_vertex_writer_write_at(mm_vertex_writer *writer, const mm_file *file, const mm_timing *timing,
     double seconds, mm_wrap wrap, void *out, size_t capacity, size_t *bytes, mm_topology *topology);
 
+/** Like mm_vertex_writer_write_at, at many times, such as the times of many instances, in any order: `out` has a place
+ *  for each of the `time_count` times, with room for `capacity` bytes, and `bytes` is the number of bytes that each
+ *  needs. The places must not overlap. Each snapshot that the times lie between is decoded once. `out` may be NULL, to
+ *  request `bytes`. After an error, the contents of all places are undefined. */
+MM_API mm_status mm_vertex_writer_write_many_at(mm_vertex_writer *writer, const mm_file *file, const mm_timing *timing,
+    const double *seconds, size_t time_count, mm_wrap wrap, void *const *out, size_t capacity, size_t *bytes,
+    mm_topology *topology);
+
 /* == 9. IQM: skeletons and animations ============================================================================= */
 
 /* Skinning matrices at a time of an animation. */

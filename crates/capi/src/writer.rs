@@ -1,6 +1,7 @@
 //! Snapshots that are decoded straight into vertex buffers.
 
 use std::ffi::c_void;
+use std::ptr;
 use std::sync::{Arc, Mutex};
 
 use meshmap::cgeo::{Snapshot, TopologyId, VertexWriter};
@@ -9,7 +10,7 @@ use crate::cgeo::mm_topology;
 use crate::fail::{Fail, Result, free, guard, mm_status};
 use crate::file::{File, mm_file};
 use crate::handle::{self, Kind};
-use crate::memory::{ByteTarget, Places, put_if_any};
+use crate::memory::{ByteTarget, Places, elements, put_if_any};
 use crate::motion::{mm_timing, mm_wrap, timing, wrap};
 use crate::vertices::{layout, mm_layout_attribute};
 
@@ -95,6 +96,14 @@ pub unsafe extern "C" fn mm_vertex_writer_indices(
     })
 }
 
+/// Returns the bytes of all vertices of a snapshot.
+fn byte_count(writer: &mut VertexWriter, snapshot: &Snapshot, stride: usize) -> Result<usize> {
+    let vertices = writer.remap(snapshot)?.vertex_count();
+    vertices
+        .checked_mul(stride)
+        .ok_or_else(|| Fail::argument("expected a stride that all vertices have room for"))
+}
+
 /// Writes vertices into the caller's memory, as many as a snapshot has.
 ///
 /// # Safety
@@ -108,9 +117,7 @@ unsafe fn write(
     write: impl FnOnce(&mut VertexWriter, &mut [u8]) -> meshmap::Result<TopologyId>,
 ) -> Result<()> {
     with(writer, |writer, stride| {
-        let needed = writer.remap(snapshot)?.vertex_count().checked_mul(stride);
-        let needed = needed
-            .ok_or_else(|| Fail::argument("expected a stride that all vertices have room for"))?;
+        let needed = byte_count(writer, snapshot, stride)?;
         // SAFETY: the caller's, as the header says.
         let Some(mut target) = (unsafe { ByteTarget::new(out, capacity, needed, bytes) })? else {
             return Ok(());
@@ -182,4 +189,86 @@ pub unsafe extern "C" fn mm_vertex_writer_write_at(
             )
         }
     })
+}
+
+/// Like mm_vertex_writer_write_at, at many times, such as the times of many instances, in any order: `out` has a place for each of the
+/// `time_count` times, with room for `capacity` bytes, and `bytes` is the number of bytes that each needs. The places must not overlap. Each
+/// snapshot that the times lie between is decoded once. `out` may be NULL, to request `bytes`. After an error, the contents of all places are
+/// undefined.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mm_vertex_writer_write_many_at(
+    writer: *mut mm_vertex_writer,
+    file: *const mm_file,
+    timing: *const mm_timing,
+    seconds: *const f64,
+    time_count: usize,
+    wrap: mm_wrap,
+    out: *const *mut c_void,
+    capacity: usize,
+    bytes: *mut usize,
+    topology: *mut mm_topology,
+) -> mm_status {
+    guard(|| {
+        let file = handle::get::<File>(file)?;
+        let proxy = file.cgeo()?;
+        // SAFETY: the caller's, as the header says.
+        let (timing, seconds) = unsafe {
+            let timing = self::timing(proxy, timing)?;
+            (timing, elements(seconds, time_count)?)
+        };
+        let wrap = self::wrap(wrap)?;
+        let first = seconds
+            .first()
+            .and_then(|time| timing.index_at(*time, wrap));
+        let first = first
+            .ok_or_else(|| Fail::argument("expected times that are numbers, and snapshots"))?;
+        let snapshot = proxy.snapshot(first.from)?;
+        with(writer, |writer, stride| {
+            let needed = byte_count(writer, &snapshot, stride)?;
+            if out.is_null() {
+                // SAFETY: the caller's, as the header says.
+                unsafe { ByteTarget::new(ptr::null_mut(), 0, needed, bytes) }?;
+                return Ok(());
+            }
+            // SAFETY: the caller's, as the header says.
+            let places = unsafe { elements(out, time_count) }?;
+            refuse_overlaps(places, needed)?;
+            let mut targets = Vec::new();
+            for place in places {
+                // SAFETY: the caller's, as the header says.
+                let target = unsafe { ByteTarget::new(*place, capacity, needed, bytes) }?;
+                let none = || Fail::argument("expected memory for each time, found NULL");
+                targets.push(target.ok_or_else(none)?);
+            }
+            let mut buffers = Vec::new();
+            for target in &mut targets {
+                buffers.push([target.first(needed)]);
+            }
+            let mut outputs = Vec::new();
+            for (time, buffer) in seconds.iter().zip(&mut buffers) {
+                outputs.push((*time, &mut buffer[..]));
+            }
+            let id = writer.write_many_at(proxy, &timing, wrap, &mut outputs)?;
+            // SAFETY: the caller's, as the header says.
+            unsafe { put_if_any(topology, id.into()) };
+            Ok(())
+        })
+    })
+}
+
+/// Returns an error if two places of `length` bytes have a byte in common.
+fn refuse_overlaps(places: &[*mut c_void], length: usize) -> Result<()> {
+    let mut starts = Vec::new();
+    for place in places {
+        starts.push(place.addr());
+    }
+    starts.sort_unstable();
+    for neighbours in starts.windows(2) {
+        if let [before, after] = neighbours
+            && after.saturating_sub(*before) < length
+        {
+            return Err(Fail::argument("expected places that do not overlap"));
+        }
+    }
+    Ok(())
 }

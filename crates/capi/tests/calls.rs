@@ -661,6 +661,45 @@ fn vertices_are_written_as_the_library_writes_them() {
         assert!(topology == own && (cfg!(windows) || topology == id.into()));
         assert!(out.pop() == Some(7) && out == expected);
     }
+
+    let times = [seconds, timing.time_of(0), seconds + timing.step()];
+    let mut outs = times.map(|_| vec![7; vertices * 32]);
+    let places: [*mut c_void; 3] = outs.each_mut().map(|out| out.as_mut_ptr().cast());
+    let write_many = |places: *const *mut c_void, capacity, count, bytes: *mut usize| {
+        let (own, wrap, none) = (null(), MM_WRAP_LOOP, null_mut());
+        status!(mm_vertex_writer_write_many_at(
+            writer,
+            file,
+            own,
+            times.as_ptr(),
+            count,
+            wrap,
+            places,
+            capacity,
+            bytes,
+            none
+        ))
+    };
+    let (mut each, own) = (0, places.as_ptr());
+    assert_eq!(write_many(null(), 0, 3, &raw mut each), MM_OK);
+    assert_eq!(each, vertices * 32);
+    assert_eq!(write_many(null(), 0, 3, null_mut()), MM_ERROR_ARGUMENT);
+    assert_eq!(write_many(own, each, 0, null_mut()), MM_ERROR_ARGUMENT);
+    assert_eq!(write_many(own, each - 1, 3, null_mut()), MM_ERROR_BUFFER);
+    let inside = places[1].wrapping_byte_add(each - 1);
+    let overlapping = [places[0], places[1], inside];
+    let refused = write_many(overlapping.as_ptr(), each, 3, null_mut());
+    assert_eq!(refused, MM_ERROR_ARGUMENT);
+    let missing = [places[0], null_mut(), places[2]];
+    let refused = write_many(missing.as_ptr(), each, 3, &raw mut each);
+    assert_eq!(refused, MM_ERROR_ARGUMENT);
+    assert_eq!(write_many(own, each, 3, null_mut()), MM_OK);
+    for (time, out) in times.iter().zip(&outs) {
+        ours.write_at(&proxy, &timing, *time, Wrap::Loop, &mut [&mut expected])
+            .unwrap();
+        assert!(*out == expected, "{time}");
+    }
+
     let mut normals = Vec::new();
     proxy
         .normals_at(

@@ -327,8 +327,10 @@ impl SnapshotCache {
         }
     }
 
-    /// The positions at these times, equal to [`Proxy::positions_at`], by snapshots that the cache has or gets: each is decoded
-    /// once.
+    /// The positions at these times, equal to [`Proxy::positions_at`], by snapshots that the cache has or gets.
+    ///
+    /// Each snapshot is requested once, in whatever order the times are. For many instances, one call for all of them decodes no
+    /// snapshot twice, even if the cache has room for few.
     ///
     /// # Errors
     ///
@@ -352,7 +354,10 @@ impl SnapshotCache {
             seconds,
             wrap,
         };
-        motion::positions_at(proxy, &mut frames, &meter, times, out)
+        let mut scratch = self.lock().scratches.pop().unwrap_or_default();
+        let done = motion::positions_at(proxy, &mut frames, &meter, times, &mut scratch.order, out);
+        self.lock().scratches.push(scratch);
+        done
     }
 
     /// The normals at these times, equal to [`Proxy::normals_at`], by snapshots that the cache has or gets.
@@ -379,7 +384,10 @@ impl SnapshotCache {
             seconds,
             wrap,
         };
-        motion::normals_at(proxy, &mut frames, &meter, times, out)
+        let mut scratch = self.lock().scratches.pop().unwrap_or_default();
+        let done = motion::normals_at(proxy, &mut frames, &meter, times, &mut scratch.order, out);
+        self.lock().scratches.push(scratch);
+        done
     }
 
     /// The velocities at a snapshot, equal to [`Proxy::velocities`], by snapshots that the cache has or gets.

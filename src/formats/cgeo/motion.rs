@@ -10,7 +10,7 @@ use super::rules::FILE;
 use super::snapshot::Snapshot;
 use super::time::{Timing, Wrap};
 use crate::decode::Scratch;
-use crate::limits::{Meter, reserve_vec, resize_vec};
+use crate::limits::{Meter, resize_vec};
 use crate::num::as_u64;
 use crate::report::{Error, ErrorKind, Result};
 
@@ -18,8 +18,11 @@ impl Proxy {
     /// The positions of every vertex at these times in seconds, by linear interpolation between snapshots.
     ///
     /// `out` has all vertices of the first time, then all vertices of the next, and so on. `timing` is the timing of the file
-    /// ([`timing`](Self::timing)) or another. See [`Timing::keys`] for the keys of a shutter: a snapshot that neighbours share is
-    /// decoded once. [`SnapshotCache::positions_at`](super::SnapshotCache::positions_at) caches what it decodes.
+    /// ([`timing`](Self::timing)) or another. See [`Timing::keys`] for the keys of a shutter.
+    ///
+    /// The times may have any order, such as the times of many instances: each snapshot that they lie between is decoded once, and
+    /// at most three are in memory at the same time. [`SnapshotCache::positions_at`](super::SnapshotCache::positions_at) caches what
+    /// it decodes.
     ///
     /// # Errors
     ///
@@ -34,22 +37,20 @@ impl Proxy {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let meter = Meter::of_call(&self.options().limits);
+        let times = Times {
+            timing,
+            seconds,
+            wrap,
+        };
+        let mut order = std::mem::take(&mut scratch.order);
         let mut frames = Decoded {
             meter: &meter,
             scratch,
             part: MeshArray::Positions,
         };
-        positions_at(
-            self,
-            &mut frames,
-            &meter,
-            Times {
-                timing,
-                seconds,
-                wrap,
-            },
-            out,
-        )
+        let done = positions_at(self, &mut frames, &meter, times, &mut order, out);
+        scratch.order = order;
+        done
     }
 
     /// The normals at these times in seconds, like [`positions_at`](Self::positions_at): interpolated between snapshots, of length 1.
@@ -68,22 +69,20 @@ impl Proxy {
         scratch: &mut Scratch,
     ) -> Result<()> {
         let meter = Meter::of_call(&self.options().limits);
+        let times = Times {
+            timing,
+            seconds,
+            wrap,
+        };
+        let mut order = std::mem::take(&mut scratch.order);
         let mut frames = Decoded {
             meter: &meter,
             scratch,
             part: MeshArray::Normals,
         };
-        normals_at(
-            self,
-            &mut frames,
-            &meter,
-            Times {
-                timing,
-                seconds,
-                wrap,
-            },
-            out,
-        )
+        let done = normals_at(self, &mut frames, &meter, times, &mut order, out);
+        scratch.order = order;
+        done
     }
 
     /// Per-vertex velocity at a snapshot by central differences, in units per second; one-sided at the ends, whatever
@@ -172,19 +171,25 @@ impl<'a> Frames for Decoded<'a> {
     }
 
     fn keep(&mut self, frame: Self::Frame) {
-        let [first, second] = &mut self.scratch.frames;
-        let spare = if first.capacity() == 0 { first } else { second };
-        *spare = frame.array;
         drop(frame.meter);
+        for spare in &mut self.scratch.frames {
+            if spare.capacity() == 0 {
+                *spare = frame.array;
+                return;
+            }
+        }
     }
 }
 
 impl Decoded<'_> {
     /// Memory of an earlier call, if there is some.
     fn spare_memory(&mut self) -> Vec<[f32; 3]> {
-        let [first, second] = &mut self.scratch.frames;
-        let spare = if first.capacity() > 0 { first } else { second };
-        std::mem::take(spare)
+        for spare in &mut self.scratch.frames {
+            if spare.capacity() > 0 {
+                return std::mem::take(spare);
+            }
+        }
+        Vec::new()
     }
 }
 
@@ -192,6 +197,10 @@ impl Decoded<'_> {
 struct Pair<F> {
     newer: Option<Used<F>>,
     older: Option<Used<F>>,
+    /// The last snapshot of a loop, which was used with the first one, and is needed again at the end.
+    set_aside: Option<Used<F>>,
+    /// `true` if `older` is the last snapshot of a loop, and `newer` the first one.
+    is_over_the_seam: bool,
     topology: Option<TopologyId>,
 }
 
@@ -214,6 +223,8 @@ impl<F> Pair<F> {
         Self {
             newer: None,
             older: None,
+            set_aside: None,
+            is_over_the_seam: false,
             topology: None,
         }
     }
@@ -225,6 +236,14 @@ impl<F> Pair<F> {
         }
         if is_of(self.older.as_ref(), snapshot) {
             std::mem::swap(&mut self.newer, &mut self.older);
+            return Ok(());
+        }
+        if is_of(self.set_aside.as_ref(), snapshot) {
+            if let Some(older) = self.older.take() {
+                frames.keep(older.frame);
+            }
+            self.older = self.newer.take();
+            self.newer = self.set_aside.take();
             return Ok(());
         }
         let old = self.older.take().map(|used| used.frame);
@@ -254,9 +273,20 @@ impl<F> Pair<F> {
         self.bring(frames, to)
     }
 
-    /// Gives the memory of both back.
+    /// Keeps the last snapshot of a loop until it is needed again.
+    fn set_seam_aside(&mut self) {
+        if self.is_over_the_seam {
+            self.set_aside = self.older.take();
+            self.is_over_the_seam = false;
+        }
+    }
+
+    /// Gives the memory of all back.
     fn end<S: Frames<Frame = F>>(self, frames: &mut S) {
-        for used in [self.newer, self.older].into_iter().flatten() {
+        for used in [self.newer, self.older, self.set_aside]
+            .into_iter()
+            .flatten()
+        {
             frames.keep(used.frame);
         }
     }
@@ -295,9 +325,10 @@ pub(super) fn normals_at<S: Frames>(
     frames: &mut S,
     meter: &Meter,
     times: Times<'_>,
+    order: &mut Vec<usize>,
     out: &mut Vec<[f32; 3]>,
 ) -> Result<()> {
-    positions_at(proxy, frames, meter, times, out)?;
+    positions_at(proxy, frames, meter, times, order, out)?;
     for normal in out {
         *normal = direction(*normal);
     }
@@ -305,11 +336,14 @@ pub(super) fn normals_at<S: Frames>(
 }
 
 /// The positions at these times, by frames that come from anywhere.
+///
+/// `order` is working memory.
 pub(super) fn positions_at<S: Frames>(
     proxy: &Proxy,
     frames: &mut S,
     meter: &Meter,
     times: Times<'_>,
+    order: &mut Vec<usize>,
     out: &mut Vec<[f32; 3]>,
 ) -> Result<()> {
     let Times {
@@ -317,31 +351,57 @@ pub(super) fn positions_at<S: Frames>(
         seconds,
         wrap,
     } = times;
-    out.clear();
+    for time in seconds {
+        timing.index_at(*time, wrap).ok_or_else(|| no_key(*time))?;
+    }
+    // All times have keys.
+    let key_of = |place: &usize| {
+        let time = *seconds.get(*place)?;
+        timing.needed_at(time, wrap)
+    };
+    order.clear();
+    order.extend(0..seconds.len());
+    order.sort_unstable_by_key(|place| key_of(place).map(|key| key.rank()));
+
+    if seconds.is_empty() {
+        out.clear();
+    }
     let mut pair = Pair::new();
-    for (number, time) in seconds.iter().enumerate() {
-        let key = timing.index_at(*time, wrap).ok_or_else(|| no_key(*time))?;
+    let mut vertices = 0;
+    for place in &*order {
+        let Some(key) = key_of(place) else { continue };
+        if !key.is_over_the_seam() {
+            pair.set_seam_aside();
+        }
         let from = proxy.snapshot(key.from)?;
-        let to = if key.fraction > 0.0 {
-            proxy.snapshot(key.to)?
-        } else {
-            from.clone()
-        };
+        let to = proxy.snapshot(key.to)?;
         pair.bring_both(frames, &from, &to)?;
+        pair.is_over_the_seam = key.is_over_the_seam();
+
         let Some(newer) = &pair.newer else { continue };
         let newer = S::array(&newer.frame);
-        if number == 0 {
-            let all = as_u64(newer.len()).saturating_mul(as_u64(seconds.len()));
-            reserve_vec(meter, out, meter.read(), all, "positions at all times")?;
+        if vertices == 0 {
+            vertices = newer.len();
+            let all = as_u64(vertices).saturating_mul(as_u64(seconds.len()));
+            resize_vec(meter, out, meter.read(), all, "positions at all times")?;
         }
+        let start = place.saturating_mul(vertices);
+        let end = start.saturating_add(vertices);
+        let at_time = out.get_mut(start..end).unwrap_or_default();
         let is_one = from.stored.extent.start == to.stored.extent.start;
         match &pair.older {
             Some(older) if !is_one => {
                 let older = S::array(&older.frame);
-                let both = older.iter().zip(newer.iter());
-                out.extend(both.map(|(from, to)| interpolated(*from, *to, key.fraction)));
+                let both = older.as_flattened().iter().zip(newer.as_flattened());
+                for (out, (from, to)) in at_time.as_flattened_mut().iter_mut().zip(both) {
+                    *out = between(*from, *to, key.fraction);
+                }
             }
-            _ => out.extend_from_slice(&newer),
+            _ => {
+                for (out, position) in at_time.iter_mut().zip(newer.iter()) {
+                    *out = *position;
+                }
+            }
         }
     }
     pair.end(frames);
@@ -353,10 +413,15 @@ pub(super) fn interpolated(from: [f32; 3], to: [f32; 3], fraction: f32) -> [f32;
     let [a, b, c] = from;
     let [d, e, f] = to;
     [
-        a + (d - a) * fraction,
-        b + (e - b) * fraction,
-        c + (f - c) * fraction,
+        between(a, d, fraction),
+        between(b, e, fraction),
+        between(c, f, fraction),
     ]
+}
+
+/// The number at this fraction of the way from one number to another.
+fn between(from: f32, to: f32, fraction: f32) -> f32 {
+    from + (to - from) * fraction
 }
 
 /// The velocities at a snapshot by central differences, by frames that come from anywhere.

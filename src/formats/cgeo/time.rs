@@ -61,6 +61,20 @@ pub struct Key {
     pub fraction: f32,
 }
 
+impl Key {
+    /// The place of a key among others, such that each snapshot is needed by neighbours only.
+    ///
+    /// Keys over the seam of a loop come first: the last snapshot, which they begin with, is needed again by the last keys.
+    pub(super) fn rank(&self) -> (bool, usize, usize) {
+        (!self.is_over_the_seam(), self.from, self.to)
+    }
+
+    /// Returns `true` between the last snapshot of a loop and the first one.
+    pub(super) fn is_over_the_seam(&self) -> bool {
+        self.from > self.to
+    }
+}
+
 const MICROSECONDS: f64 = 1e6;
 
 impl Timing {
@@ -233,6 +247,18 @@ impl Timing {
             _ => from.saturating_add(1).min(last),
         };
         Some(Key { from, to, fraction })
+    }
+
+    /// The snapshots around a time of which one has a share in it: at the time of a snapshot, only this one.
+    pub(super) fn needed_at(&self, seconds: f64, wrap: Wrap) -> Option<Key> {
+        let key = self.index_at(seconds, wrap)?;
+        if key.fraction > 0.0 {
+            return Some(key);
+        }
+        Some(Key {
+            to: key.from,
+            ..key
+        })
     }
 
     /// The direction in which snapshots follow each other at a time: 1, -1 on the way back, and 0 where a clamped animation stands still.

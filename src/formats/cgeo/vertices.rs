@@ -9,9 +9,10 @@ use super::mesh::{Mesh, MeshBuffer, SameTriangles, TopologyId};
 use super::motion::{direction, interpolated, no_key, other_triangles};
 use super::parts::Parts;
 use super::proxy::Proxy;
+use super::rules::FILE;
 use super::snapshot::Snapshot;
 use super::stream::Identify;
-use super::time::{Timing, Wrap};
+use super::time::{Key, Timing, Wrap};
 use crate::decode::Scratch;
 use crate::limits::{Meter, job};
 use crate::mesh::{Gather, Semantic, VertexLayout, VertexRemap, stored};
@@ -25,7 +26,8 @@ use crate::report::Result;
 /// may be mapped memory of a GPU. Decoding runs on the calling thread. With [`with_cache`](Self::with_cache), snapshots are decoded into
 /// the memory of a cache, which is allocated.
 ///
-/// Keep one for each thread and each proxy: it holds the remap of one topology, and two decoded snapshots. Clones share the remap.
+/// Keep one for each thread and each proxy: it holds the remap of one topology, and two decoded snapshots, or three after
+/// [`write_many_at`](Self::write_many_at). Clones share the remap.
 ///
 /// # Examples
 ///
@@ -61,7 +63,7 @@ pub struct VertexWriter {
     #[cfg(feature = "cache")]
     cache: Option<SnapshotCache>,
     kept: Option<Kept>,
-    frames: [Frame; 2],
+    frames: [Frame; 3],
     scratch: Scratch,
 }
 
@@ -117,6 +119,21 @@ struct Moment {
     per_second: Option<f32>,
     /// `true` for a time, `false` for a snapshot as it is stored.
     is_time: bool,
+}
+
+/// A time in seconds, on a clock.
+#[derive(Clone, Copy)]
+struct Time<'a> {
+    seconds: f64,
+    timing: &'a Timing,
+    wrap: Wrap,
+}
+
+/// The vertices at a time that have been written.
+struct Written {
+    topology: TopologyId,
+    /// The frame of the first of the two snapshots.
+    first: usize,
 }
 
 /// The name of the attribute that has velocities.
@@ -219,7 +236,7 @@ impl VertexWriter {
     /// [`Mismatch`](crate::ErrorKind::Mismatch) if the mesh lacks an attribute that has no default; and the errors of [`Snapshot::view`].
     pub fn write(&mut self, snapshot: &Snapshot, out: &mut [&mut [u8]]) -> Result<TopologyId> {
         let meter = snapshot.meter();
-        let frame = self.bring(snapshot, None, &meter)?;
+        let frame = self.bring(snapshot, [None; 2], &meter)?;
         let moment = Moment {
             frames: [frame; 2],
             fraction: 0.0,
@@ -247,32 +264,54 @@ impl VertexWriter {
         wrap: Wrap,
         out: &mut [&mut [u8]],
     ) -> Result<TopologyId> {
-        let key = timing
-            .index_at(seconds, wrap)
-            .ok_or_else(|| no_key(seconds))?;
+        let key = self.needed_at(timing, seconds, wrap)?;
+        let time = Time {
+            seconds,
+            timing,
+            wrap,
+        };
+        let written = self.write_between(proxy, key, time, None, out)?;
+        Ok(written.topology)
+    }
+
+    /// The snapshots that a time needs, and the share of the second one.
+    fn needed_at(&self, timing: &Timing, seconds: f64, wrap: Wrap) -> Result<Key> {
         let has_velocity = self
             .gathers
             .iter()
             .flat_map(Gather::semantics)
             .any(is_velocity);
-        let mut from = key.from;
-        let mut to = key.to;
-        let mut fraction = key.fraction;
-        if has_velocity && from == to && from > 0 {
+        let key = if has_velocity {
+            timing.index_at(seconds, wrap)
+        } else {
+            timing.needed_at(seconds, wrap)
+        };
+        let mut key = key.ok_or_else(|| no_key(seconds))?;
+        if has_velocity && key.from == key.to && key.from > 0 {
             // At the last snapshot, velocities are from the one before it.
-            from = from.saturating_sub(1);
-            fraction = 1.0;
-        } else if fraction == 0.0 && !has_velocity {
-            to = from;
+            key.from = key.from.saturating_sub(1);
+            key.fraction = 1.0;
         }
-        let before = proxy.snapshot(from)?;
-        let after = proxy.snapshot(to)?;
+        Ok(key)
+    }
+
+    /// Writes all vertices at a time between two snapshots. The frame `kept` stays as it is.
+    fn write_between(
+        &mut self,
+        proxy: &Proxy,
+        key: Key,
+        time: Time<'_>,
+        kept: Option<usize>,
+        out: &mut [&mut [u8]],
+    ) -> Result<Written> {
+        let before = proxy.snapshot(key.from)?;
+        let after = proxy.snapshot(key.to)?;
         let meter = before.meter();
-        let first = self.bring(&before, None, &meter)?;
-        let second = if from == to {
+        let first = self.bring(&before, [kept, None], &meter)?;
+        let second = if key.from == key.to {
             first
         } else {
-            self.bring(&after, Some(first), &meter)?
+            self.bring(&after, [kept, Some(first)], &meter)?
         };
         self.find(&before, self.topology(first, &before))?;
         let topology = self.topology(second, &after);
@@ -283,26 +322,124 @@ impl VertexWriter {
         {
             return Err(other_triangles(&after));
         }
+        let Time {
+            seconds,
+            timing,
+            wrap,
+        } = time;
         #[expect(
             clippy::cast_possible_truncation,
             reason = "seconds, as far as an f32 goes"
         )]
-        let per_second = if from != to && timing.moves() {
+        let per_second = if key.from != key.to && timing.moves() {
             Some((timing.direction(seconds, wrap) / timing.step()) as f32)
         } else {
             None
         };
         let moment = Moment {
             frames: [first, second],
-            fraction,
+            fraction: key.fraction,
             per_second,
             is_time: true,
         };
-        self.fill(&before, &moment, out)
+        let topology = self.fill(&before, &moment, out)?;
+        Ok(Written { topology, first })
     }
 
-    /// Decodes a snapshot, unless it is there, into the frame that is not `kept`. Returns the index of its frame.
-    fn bring(&mut self, snapshot: &Snapshot, kept: Option<usize>, meter: &Meter) -> Result<usize> {
+    /// Writes all vertices at several times, as [`write_at`](Self::write_at) does: each output has a time in seconds, and one slice for
+    /// each vertex buffer.
+    ///
+    /// The outputs may have any order, such as the order of many instances: each snapshot that the times lie between is decoded once,
+    /// or requested from the cache once. Returns the topology, which all of them have.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use meshmap::cgeo::{Proxy, VertexWriter, Wrap};
+    /// # use meshmap::{Semantic, VertexFormat, VertexLayout};
+    /// let proxy = Proxy::open("tests/data/cgeo/valid/anim_a.cgeo")?;
+    /// let layout = VertexLayout::new().with(Semantic::Position, VertexFormat::FLOAT32X3);
+    /// let mut writer = VertexWriter::new(layout)?;
+    /// let length = writer.remap(&proxy.snapshot(0)?)?.vertex_count() * 12;
+    /// let (mut tree, mut bush) = (vec![0; length], vec![0; length]);
+    ///
+    /// let timing = proxy.timing().unwrap();
+    /// let mut outputs = [(0.07, &mut [&mut tree[..]][..]), (0.05, &mut [&mut bush[..]][..])];
+    /// writer.write_many_at(&proxy, &timing, Wrap::Loop, &mut outputs)?;
+    /// # let mut single = vec![0; length];
+    /// # writer.write_at(&proxy, &timing, 0.07, Wrap::Loop, &mut [&mut single])?;
+    /// # assert!(single == tree && single != bush);
+    /// # Ok::<(), meshmap::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`write_at`](Self::write_at), and [`OutOfRange`](crate::ErrorKind::OutOfRange) without outputs. After an
+    /// error, all outputs are undefined.
+    pub fn write_many_at(
+        &mut self,
+        proxy: &Proxy,
+        timing: &Timing,
+        wrap: Wrap,
+        outputs: &mut [(f64, &mut [&mut [u8]])],
+    ) -> Result<TopologyId> {
+        for (seconds, _) in &*outputs {
+            self.needed_at(timing, *seconds, wrap)?;
+        }
+        let mut order = std::mem::take(&mut self.scratch.order);
+        order.clear();
+        order.extend(0..outputs.len());
+        order.sort_unstable_by_key(|place| {
+            let (seconds, _) = outputs.get(*place)?;
+            let key = self.needed_at(timing, *seconds, wrap).ok()?;
+            Some(key.rank())
+        });
+        let done = self.write_in_order(proxy, timing, wrap, outputs, &order);
+        self.scratch.order = order;
+        done
+    }
+
+    /// Writes outputs in an order in which neighbours need the same snapshots.
+    fn write_in_order(
+        &mut self,
+        proxy: &Proxy,
+        timing: &Timing,
+        wrap: Wrap,
+        outputs: &mut [(f64, &mut [&mut [u8]])],
+        order: &[usize],
+    ) -> Result<TopologyId> {
+        // The frame of the last snapshot of a loop, which is needed first and last.
+        let mut seam = None;
+        let mut topology = None;
+        for place in order {
+            let Some((seconds, out)) = outputs.get_mut(*place) else {
+                continue;
+            };
+            let key = self.needed_at(timing, *seconds, wrap)?;
+            let time = Time {
+                seconds: *seconds,
+                timing,
+                wrap,
+            };
+            let frames = self.write_between(proxy, key, time, seam, out)?;
+            topology = Some(frames.topology);
+            if key.is_over_the_seam() {
+                seam = Some(frames.first);
+            }
+        }
+        topology.ok_or_else(|| {
+            let error = FILE.out_of_range("outputs");
+            error.expected("at least 1 output").found("none")
+        })
+    }
+
+    /// Decodes a snapshot, unless it is there, into a frame that is not one of `kept`. Returns the index of its frame.
+    fn bring(
+        &mut self,
+        snapshot: &Snapshot,
+        kept: [Option<usize>; 2],
+        meter: &Meter,
+    ) -> Result<usize> {
         let id = FrameId::of(snapshot);
         for (index, frame) in self.frames.iter().enumerate() {
             if frame.snapshot == Some(id) {
@@ -315,7 +452,9 @@ impl VertexWriter {
                 return Ok(index);
             }
         }
-        let index = if kept == Some(0) { 1 } else { 0 };
+        let index = (0..self.frames.len())
+            .find(|index| !kept.contains(&Some(*index)))
+            .unwrap_or(0);
         let shared = self.cached(snapshot, self.parts)?;
         let Some(frame) = self.frames.get_mut(index) else {
             return Ok(index);

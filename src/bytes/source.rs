@@ -34,15 +34,24 @@ pub struct Source {
     file: Option<Arc<OpenedFile>>,
     /// The map that `backing` shares, to advise the system about it.
     #[cfg(feature = "mmap")]
-    map: Option<Arc<memmap2::Mmap>>,
+    map: Option<Arc<FileMap>>,
     format: Option<Format>,
+}
+
+/// A map, and the file that it shows.
+#[cfg(feature = "mmap")]
+struct FileMap {
+    map: Arc<memmap2::Mmap>,
+    #[cfg(all(target_os = "linux", not(miri)))]
+    file: Option<page_cache::OpenFile>,
 }
 
 /// Advises the system to read pages of a map, where it takes advice. Without it they are read when they are used.
 #[cfg(feature = "mmap")]
-fn will_use(map: &memmap2::Mmap, range: Range<u64>) {
+fn will_use(mapped: &FileMap, range: Range<u64>) {
     #[cfg(all(unix, not(miri)))]
     {
+        let map = &mapped.map;
         /// Linux reads no more for each advice than the largest request of the disk, which is at least this.
         const PIECE: usize = 128 << 10;
         /// A damaged file can declare any length.
@@ -51,6 +60,13 @@ fn will_use(map: &memmap2::Mmap, range: Range<u64>) {
         let end = crate::num::as_usize(range.end)
             .min(start.saturating_add(MAX_LENGTH))
             .min(map.len());
+        // Advice takes 40 times as long as this question if nothing has to be read.
+        #[cfg(target_os = "linux")]
+        if let Some(file) = &mapped.file
+            && page_cache::has(file, start..end)
+        {
+            return;
+        }
         for piece in (start..end).step_by(PIECE) {
             let length = end.saturating_sub(piece).min(PIECE);
             let advised = map.advise_range(memmap2::Advice::WillNeed, piece, length);
@@ -60,7 +76,101 @@ fn will_use(map: &memmap2::Mmap, range: Range<u64>) {
         }
     }
     #[cfg(any(not(unix), miri))]
-    let _ = (map, range);
+    let _ = (mapped, range);
+}
+
+/// The pages of files that Linux has in memory.
+#[cfg(all(feature = "mmap", target_os = "linux", not(miri)))]
+mod page_cache {
+    use std::fs::File;
+    use std::ops::Range;
+    use std::os::fd::AsRawFd;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use crate::num::as_u64;
+
+    /// A file that stays open, to ask about its pages.
+    pub(super) struct OpenFile(File);
+
+    /// The number of files that are open.
+    static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+    impl OpenFile {
+        /// `None` if many files are open: most systems allow a program 1,024 of them, and maps need none.
+        pub(super) fn new(file: File) -> Option<Self> {
+            const MOST: usize = 64;
+            if OPEN.fetch_add(1, Ordering::Relaxed) >= MOST {
+                OPEN.fetch_sub(1, Ordering::Relaxed);
+                return None;
+            }
+            Some(Self(file))
+        }
+    }
+
+    impl Drop for OpenFile {
+        fn drop(&mut self) {
+            OPEN.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// `struct cachestat_range` of Linux.
+    #[repr(C)]
+    struct CachestatRange {
+        off: u64,
+        len: u64,
+    }
+
+    /// `struct cachestat` of Linux. All numbers are pages.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Cachestat {
+        nr_cache: u64,
+        nr_dirty: u64,
+        nr_writeback: u64,
+        nr_evicted: u64,
+        nr_recently_evicted: u64,
+    }
+
+    /// Returns `true` if all pages of a range are in memory. Returns `false` if Linux does not answer: it does since version 6.5, and
+    /// since 6.15 only to the owner of a file and to those who may write into it.
+    ///
+    /// `mincore` answers on all versions, but calls all pages of files that may not be written present.
+    pub(super) fn has(file: &OpenFile, range: Range<usize>) -> bool {
+        /// The same number on all processors that Linux runs on, except for Alpha and MIPS.
+        const SYS_CACHESTAT: libc::c_long = 451;
+        if !cfg!(any(
+            target_arch = "x86_64",
+            target_arch = "aarch64",
+            target_arch = "riscv64"
+        )) {
+            return false;
+        }
+        if range.is_empty() {
+            // Linux would take a length of 0 as the rest of the file.
+            return true;
+        }
+        let last_byte = range.end.saturating_sub(1);
+        let asked = CachestatRange {
+            off: as_u64(range.start),
+            len: as_u64(range.len()),
+        };
+        let mut found = Cachestat::default();
+        #[allow(unsafe_code, reason = "no safe function makes this call")]
+        // SAFETY: the descriptor is open, both structures are those of the call, and Linux writes into the second one only.
+        let (status, page) = unsafe {
+            let file = file.0.as_raw_fd();
+            let status = libc::syscall(SYS_CACHESTAT, file, &raw const asked, &raw mut found, 0);
+            (status, libc::sysconf(libc::_SC_PAGESIZE))
+        };
+        let page = usize::try_from(page).unwrap_or(0);
+        let (Some(first), Some(last)) =
+            (range.start.checked_div(page), last_byte.checked_div(page))
+        else {
+            return false;
+        };
+        let pages = last.saturating_sub(first).saturating_add(1);
+        status == 0 && found.nr_cache >= as_u64(pages)
+    }
 }
 
 /// The bytes of a map.
@@ -121,7 +231,8 @@ impl Source {
     /// | arrays and meshes of a [`Snapshot`](crate::cgeo::Snapshot) | `MADV_WILLNEED` for the bytes that they are likely to need |
     /// | [`Proxy::play`](crate::cgeo::Proxy::play) | `MADV_WILLNEED` for the snapshots that come next |
     ///
-    /// `MADV_WILLNEED` is given in pieces of 128 KiB, for at most 256 MiB.
+    /// `MADV_WILLNEED` is given in pieces of 128 KiB, for at most 256 MiB. Linux 6.5 and later is first asked whether something has to
+    /// be read (`cachestat`): up to 64 maps at a time keep their file open for this question.
     ///
     /// # Errors
     ///
@@ -151,8 +262,13 @@ impl Source {
             .map_err(|error| Error::io(error, "file").in_file(opened.path.as_ref()))?;
         let map = Arc::new(map);
         let bytes = Bytes::from_owner(Mapped(Arc::clone(&map)));
+        let map = FileMap {
+            map,
+            #[cfg(all(target_os = "linux", not(miri)))]
+            file: page_cache::OpenFile::new(file),
+        };
         Ok(Self {
-            map: Some(map),
+            map: Some(Arc::new(map)),
             ..Self::new(Backing::Memory(bytes), Some(Arc::new(opened)))
         })
     }
@@ -478,8 +594,8 @@ impl Source {
     /// Advises the system to read only the pages of a map that are used or advised: nothing ahead of them.
     pub(crate) fn reads_at_random(&self) {
         #[cfg(all(feature = "mmap", unix, not(miri)))]
-        if let Some(map) = &self.map {
-            let _ = map.advise(memmap2::Advice::Random);
+        if let Some(mapped) = &self.map {
+            let _ = mapped.map.advise(memmap2::Advice::Random);
         }
     }
 
@@ -752,4 +868,45 @@ fn kind_of(kind: std::fs::FileType) -> &'static str {
 #[cfg(not(unix))]
 fn kind_of(_: std::fs::FileType) -> &'static str {
     "something else"
+}
+
+#[cfg(all(test, feature = "mmap", target_os = "linux", not(miri)))]
+mod tests {
+    use std::fs::File;
+
+    use rustix::fs::{Advice, fadvise, fstatfs};
+
+    use super::page_cache::{self, OpenFile};
+
+    #[test]
+    fn pages_are_in_memory_after_they_were_read() {
+        const LENGTH: usize = 3 << 20;
+        /// The file system that has all of its files in memory.
+        const TMPFS: u32 = 0x0102_1994;
+        let named = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&named, vec![1; LENGTH]).unwrap();
+        let file = File::open(&named).unwrap();
+        file.sync_all().unwrap();
+        assert_eq!(std::fs::read(&named).unwrap().len(), LENGTH);
+        let opened = OpenFile::new(file.try_clone().unwrap()).unwrap();
+        if !page_cache::has(&opened, 0..LENGTH) {
+            // This system does not answer.
+            return;
+        }
+        assert!(page_cache::has(&opened, 4095..4097) && page_cache::has(&opened, 5..5));
+        assert!(!page_cache::has(&opened, 0..2 * LENGTH));
+        fadvise(&file, 0, None, Advice::DontNeed).unwrap();
+        let is_in_memory = u32::try_from(fstatfs(&file).unwrap().f_type) == Ok(TMPFS);
+        assert_eq!(page_cache::has(&opened, 0..LENGTH), is_in_memory);
+    }
+
+    #[test]
+    fn few_files_stay_open() {
+        let named = tempfile::NamedTempFile::new().unwrap();
+        let open = || OpenFile::new(File::open(&named).unwrap());
+        let opened: Vec<_> = (0..100).filter_map(|_| open()).collect();
+        assert!((1..=64).contains(&opened.len()), "{}", opened.len());
+        drop(opened);
+        assert!(open().is_some());
+    }
 }

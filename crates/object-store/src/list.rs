@@ -92,7 +92,7 @@ enum Unsorted {
 /// The pages of a list that are still to be requested.
 struct Pages {
     lists: Lists,
-    settings: Settings,
+    settings: Arc<Settings>,
     after: Option<String>,
     /// The token of the next page. `None` for the first.
     token: Option<String>,
@@ -374,7 +374,7 @@ impl Pages {
     fn new(lists: Lists, after: &str, settings: &Settings) -> Self {
         Self {
             lists,
-            settings: settings.clone(),
+            settings: Arc::new(settings.clone()),
             after: Some(after.to_owned()).filter(|after| !after.is_empty()),
             token: None,
             is_at_end: false,

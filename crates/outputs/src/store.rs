@@ -23,6 +23,9 @@ const REPORT: &str = "meshmap-report";
 /// The most bytes of names and values. S3 takes 2 KB for an object, with what other programs add.
 const MOST_METADATA: usize = 1900;
 
+/// The sizes and versions of objects, by their keys below the folder.
+type Objects = HashMap<String, (u64, Option<String>)>;
+
 /// A folder of a store, and the spool for its files.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -132,7 +135,7 @@ impl Store {
             let Some((facts, companions)) = head.and_then(facts_of) else {
                 continue;
             };
-            let is_listed = |listed: &HashMap<String, (u64, Option<String>)>| {
+            let is_listed = |listed: &Objects| {
                 companions.iter().all(|Companion(key, bytes, version)| {
                     listed
                         .get(key)
@@ -148,10 +151,7 @@ impl Store {
     }
 
     /// The sizes and versions of the objects from the first of these keys on. `None` if the folder has far more objects between the keys.
-    fn listed(
-        &self,
-        keys: &[String],
-    ) -> io::Result<Option<HashMap<String, (u64, Option<String>)>>> {
+    fn listed(&self, keys: &[String]) -> io::Result<Option<Objects>> {
         /// The objects of a page, and the pages beyond which it is cheaper to ask for each object.
         const PAGE: usize = 1000;
         const MORE_PAGES: usize = 4;

@@ -85,7 +85,8 @@ class _Child:
         self._seconds = limits.seconds
         self._is_late = False
         command = [sys.executable, "-c", "from meshmap import _isolated; _isolated.serve()"]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        # Arrow's own memory pool takes a gigabyte of addresses in advance, which would count.
+        environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "PYTHONPATH": os.pathsep.join(sys.path)}
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         try:
             self._send((work, limits.max_bytes))

@@ -242,6 +242,14 @@ impl List {
         else {
             return Vec::new();
         };
+        // Directory buckets of S3 do not sort their lists.
+        if self
+            .url
+            .host_str()
+            .is_some_and(|host| host.contains("--x-s3"))
+        {
+            return Vec::new();
+        }
         let mut found = BTreeSet::new();
         let mut level = Vec::from([below(&self.prefix)]);
         let mut requests = 0;

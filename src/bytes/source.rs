@@ -156,7 +156,7 @@ mod page_cache {
         };
         let mut found = Cachestat::default();
         #[allow(unsafe_code, reason = "no safe function makes this call")]
-        // SAFETY: the descriptor is open, both structures are those of the call, and Linux writes into the second one only.
+        // SAFETY: the descriptor is open, both structures have the layout of the call, and Linux writes into the second one only.
         let (status, page) = unsafe {
             let file = file.0.as_raw_fd();
             let status = libc::syscall(SYS_CACHESTAT, file, &raw const asked, &raw mut found, 0);

@@ -116,7 +116,7 @@ impl Store {
         }))
     }
 
-    /// The facts about outputs, by their paths: of those that are there with all their files. Objects that the list does not have are not asked
+    /// The facts about outputs, by their paths, if all their files are there. Objects that the list does not have are not asked
     /// for.
     pub(crate) fn facts<'a>(
         &self,

@@ -107,7 +107,7 @@ def test_a_store_without_order_is_refused(store: Store) -> None:
 
 
 def test_files_that_are_repeated_or_unsorted_are_held_by_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A list whose first pages are not sorted is not divided. Ranges of keys list all files once, except for those that are held by their names.
+    # A list whose first pages are not sorted is not divided. Ranges of keys list all files once; files that the store does not sort are held by their names.
     keys = [*KEYS[:5000], KEYS[3], *KEYS[5000:20_000], KEYS[7], KEYS[19_999], "scans/000/new.iqm", *KEYS[20_000:]]
 
     def list_url(url: RemoteUrl, after: str = "") -> Iterator[list[tuple[RemoteUrl, str, int, str | None]]]:

@@ -20,10 +20,11 @@
 //!   by the calling thread.
 //! * `again.rs`: a file is pickled by what `open` was called with, and a part of it by the steps that lead there: attributes and
 //!   calls. `_again.py` opens the file again and takes them.
-//! * `_tables.py`: the options of catalogues and geometry that all engines share; `_sources.py` finds files for them, and divides
-//!   them into tasks by bytes; later files of a long list are held as ranges of keys, which tasks list again. `spark.py`, `ray.py`,
-//!   `_polars.py` are the engines, `jobs.py` the work that they run. `pyspark_meshmap` is the module in which Spark looks for a
-//!   data source.
+//! * `_tables.py`: the options of catalogues and geometry that all engines share; `_sources.py` finds files for them, and `_inventory.py`
+//!   reads tables of files. `_plan.py` divides files into tasks by bytes; later files of a long list are held as ranges of keys, which
+//!   tasks list again, and files of a table as its rows. `_done.py` (by `done.rs`) leaves out files that earlier runs are done with.
+//!   `_isolated.py` works on each file in a separate process. `spark.py`, `ray.py`, `_polars.py` are the engines, `jobs.py` the work that
+//!   they run. `pyspark_meshmap` is the module in which Spark looks for a data source.
 //! * `scene.rs`: `meshmap_scene` for NumPy; `_drawn.py` and Blender's extension make objects of other packages of it.
 //! * `crates/python/stubs` copies the doc strings of the module to `_meshmap.pyi`.
 //! * `catalog.rs`: rows of `meshmap_catalog::rows` as an Arrow stream, with facts only or with arrays. The consumer of the stream

@@ -277,7 +277,7 @@ pub(crate) fn folder_parser() -> impl TypedValueParser<Value = PathBuf> {
     })
 }
 
-/// The reason why an address is no output.
+/// The message for an address in place of an output.
 pub(crate) const OUTPUTS_ARE_FILES: &str = "outputs are files on this machine";
 
 /// The parser of the path of an output, which is not an address.

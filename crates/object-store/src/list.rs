@@ -68,7 +68,7 @@ enum Files {
 ///
 /// # Errors
 ///
-/// Returns [`Error::Address`] if the folder is no URL.
+/// Returns [`Error::Address`] if the folder cannot be parsed as a URL.
 pub fn url_of_key(folder: &RemoteUrl, key: &str) -> Result<RemoteUrl> {
     let url = Url::parse(folder.with_secrets()).map_err(|error| Error::Address {
         address: folder.clone(),

@@ -31,8 +31,8 @@
 //! # Stores
 //!
 //! With the feature `stores`, [`Outputs::in_store`](Outputs) is a folder of S3, Google Cloud or Azure. Files are made in a spool of the machine, as
-//! in any folder, and [`Record::deliver`] puts them as objects and removes them. There is no record: the metadata of the object at the place
-//! has its fingerprint, the versions of the other files of the output, and the report. [`Record::read`] lists the part of the folder that the
+//! in any folder, and [`Record::deliver`] puts them as objects and removes them. The metadata of the object at the place is its
+//! record: it has its fingerprint, the versions of the other files of the output, and the report. [`Record::read`] lists the part of the folder that the
 //! places are in, and asks for the metadata of the objects that are there. Other files are put first, and an earlier output of several
 //! files is taken away before. Failures are not recorded.
 //!

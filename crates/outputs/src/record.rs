@@ -245,7 +245,7 @@ impl Record {
     ///
     /// # Errors
     ///
-    /// Returns an error if the store does not take a file: then there is no output. Returns the message of [`add`](Self::add) in an error if the
+    /// Returns an error, and leaves no output, if the store does not take a file. Returns the message of [`add`](Self::add) in an error if the
     /// record of a local folder cannot be written.
     pub fn deliver(&self, place: &Place, made: Made) -> io::Result<()> {
         #[cfg(feature = "stores")]

@@ -7,19 +7,16 @@ import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import numpy as np
 import pyarrow.compute as pc
 import pytest
-from moto.server import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
+from local_s3 import LocalS3
 
 from meshmap import jobs
 
@@ -39,27 +36,20 @@ for number, task in enumerate(jobs.tasks("s3://assets/tree/", least_tasks=40)):
 """
 
 
-class Serving:
-    """A local S3 that counts its requests, and refuses some of them."""
+class Serving(LocalS3):
+    """A local S3 that refuses some requests."""
 
     def __init__(self) -> None:
-        self.kinds: Counter[str] = Counter()
+        super().__init__()
         self.refused = ""
-        self.application = DomainDispatcherApplication(create_backend_app)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-        kind = environ["REQUEST_METHOD"]
-        self.kinds["LIST" if "list-type=" in environ["QUERY_STRING"] else kind] += 1
         url = environ["PATH_INFO"] + "?" + environ["QUERY_STRING"]
-        if self.refused and kind == "PUT" and self.refused in url:
+        if self.refused and environ["REQUEST_METHOD"] == "PUT" and self.refused in url:
+            self.count(environ)
             start_response("503 Slow Down", [("Content-Length", "0")])
             return [b""]
-        return self.application(environ, start_response)
-
-    def take(self) -> dict[str, int]:
-        """The requests since the last call."""
-        kinds, self.kinds = dict(self.kinds), Counter()
-        return kinds
+        return super().__call__(environ, start_response)
 
     def objects(self, prefix: str) -> dict[str, bytes]:
         """The objects below a prefix."""
@@ -73,24 +63,14 @@ class Serving:
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Serving]:
-    serving = Serving()
-    server = make_server("127.0.0.1", 0, serving, threaded=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    endpoint = f"http://127.0.0.1:{server.server_port}"
-    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {**keys, "AWS_ENDPOINT": endpoint, "AWS_ALLOW_HTTP": "true"}.items():
-            patch.setenv(name, value)
-        client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1")
-        client.create_bucket(Bucket="assets")
+    with Serving().running() as serving:
+        serving.client.create_bucket(Bucket="assets")
         valid = [path for path in sorted((ROOT / "tests" / "data").glob("*/valid/*")) if path.suffix in (".cgeo", ".iqm", ".slmesh", ".tmf")]
         for number in range(FILES):
             path = valid[number % len(valid)]
-            client.put_object(Bucket="assets", Key=f"tree/{number % 5}/{number:03}{path.suffix}", Body=path.read_bytes())
-        serving.client = client
+            serving.client.put_object(Bucket="assets", Key=f"tree/{number % 5}/{number:03}{path.suffix}", Body=path.read_bytes())
         serving.take()
         yield serving
-    server.shutdown()
 
 
 def local(folder: Path, to: str) -> dict[str, bytes]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import boto3
 import pyarrow as pa
 import pytest
-from moto.server import DomainDispatcherApplication, create_backend_app
+from local_s3 import LocalS3
 from werkzeug.serving import make_server
 
 import meshmap
@@ -27,47 +25,20 @@ FILES = 1000
 PREFIX = "s3://counted/tree/"
 
 
-class Counting:
-    """A local S3 that counts its requests by kind."""
-
-    def __init__(self) -> None:
-        self.kinds: Counter[str] = Counter()
-        self.application = DomainDispatcherApplication(create_backend_app)
-
-    def __call__(self, environ, start_response):  # noqa: ANN001, ANN204
-        kind = environ["REQUEST_METHOD"]
-        self.kinds["LIST" if "list-type=" in environ["QUERY_STRING"] else kind] += 1
-        return self.application(environ, start_response)
-
-    def take(self) -> dict[str, int]:
-        """The requests since the last call."""
-        kinds, self.kinds = dict(self.kinds), Counter()
-        return kinds
-
-
 @pytest.fixture(scope="module")
-def served() -> Iterator[Counting]:
-    counting = Counting()
-    server = make_server("127.0.0.1", 0, counting, threaded=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    endpoint = f"http://127.0.0.1:{server.server_port}"
-    keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_REGION": "us-east-1"}
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in {**keys, "AWS_ENDPOINT": endpoint, "AWS_ALLOW_HTTP": "true"}.items():
-            patch.setenv(name, value)
-        client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1")
+def served() -> Iterator[LocalS3]:
+    with LocalS3().running() as counting:
+        client = counting.client
         client.create_bucket(Bucket="counted")
         data = (ROOT / "tests" / "data" / "iqm" / "valid" / "skin_multi_anim.iqm").read_bytes()
         for index in range(FILES):
             client.put_object(Bucket="counted", Key=f"tree/{index % 7}/mesh {index:04}.iqm", Body=data)
         client.put_object(Bucket="counted", Key="tree/readme.txt", Body=b"no mesh")
-        counting.client = client
         counting.take()
         yield counting
-    server.shutdown()
 
 
-def test_a_second_run_fetches_no_bodies(served: Counting, tmp_path: Path) -> None:
+def test_a_second_run_fetches_no_bodies(served: LocalS3, tmp_path: Path) -> None:
     def run(task: jobs.Files) -> tuple[dict[str, int], dict[str, int]]:
         made = jobs.convert(task, tmp_path / "out", base=PREFIX)
         states = made["state"].to_pylist()
@@ -92,7 +63,7 @@ def test_a_second_run_fetches_no_bodies(served: Counting, tmp_path: Path) -> Non
     assert states == {"up_to_date": FILES - 1, "failed": 1}
 
 
-def test_the_command_fetches_no_bodies_again(served: Counting, tmp_path: Path) -> None:
+def test_the_command_fetches_no_bodies_again(served: LocalS3, tmp_path: Path) -> None:
     import subprocess
     import sys
 
@@ -107,7 +78,7 @@ def test_the_command_fetches_no_bodies_again(served: Counting, tmp_path: Path) -
     assert set(kinds) == {"HEAD"}
 
 
-def test_headers_take_one_request_a_file(served: Counting) -> None:
+def test_headers_take_one_request_a_file(served: LocalS3) -> None:
     """Files of all kinds, of which a part is longer than a first request."""
     valid = [path for path, _ in valid_files(large=True) if path.stat().st_size < 20_000_000]
     for number, path in enumerate(valid):
@@ -124,7 +95,7 @@ def test_headers_take_one_request_a_file(served: Counting) -> None:
     assert served.take() == {} and sum(task.files for task in tasks) == FILES
 
 
-def test_requests_are_limited_by_their_rate(served: Counting, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_are_limited_by_their_rate(served: LocalS3, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MESHMAP_REQUESTS_PER_SECOND", "40")
     start = time.perf_counter()
     table = pa.table(meshmap.catalog([f"{PREFIX}0/mesh%20{index:04}.iqm" for index in range(0, 560, 7)]))
@@ -136,7 +107,7 @@ def test_requests_are_limited_by_their_rate(served: Counting, monkeypatch: pytes
         meshmap.catalog(PREFIX + "0/mesh%200000.iqm")
 
 
-def test_missing_over_a_prefix_only_lists(served: Counting) -> None:
+def test_missing_over_a_prefix_only_lists(served: LocalS3) -> None:
     done = jobs.catalog(jobs.tasks(PREFIX)[0], columns=["path", "path_bytes", "identity", "error_kind"])
     served.take()
     assert jobs.missing(PREFIX, done) == []
@@ -152,7 +123,7 @@ def test_missing_over_a_prefix_only_lists(served: Counting) -> None:
     assert set(served.take()) == {"LIST", "HEAD"}
 
 
-def test_errors_have_a_kind_and_no_xml(served: Counting) -> None:
+def test_errors_have_a_kind_and_no_xml(served: LocalS3) -> None:
     names = ["s3://counted/nothing.iqm", "s3://no-such-bucket/a.iqm", str(ROOT / "missing.iqm")]
     table = pa.table(meshmap.catalog(names, columns=["error_kind", "error"]))
     assert table["error_kind"].to_pylist() == ["not_found"] * 3

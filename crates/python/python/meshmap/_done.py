@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from . import _meshmap
 from ._inventory import Rows
-from ._meshmap import RemoteUrl
 from ._sources import File, Page, files_of
 
 #: The metadata key of the version.
@@ -120,4 +119,7 @@ def all_left(pages: Iterable[Page], done: Done) -> Iterator[File]:
     """The files of pages that need work."""
     for page in pages:
         left = done.left(page)
-        yield from (file for file, is_left in zip(files_of(page), left, strict=True) if is_left)
+        if isinstance(page, list):
+            yield from (file for (_, file), is_left in zip(page, left, strict=True) if is_left)
+        else:
+            yield from page.chosen(left).listed()

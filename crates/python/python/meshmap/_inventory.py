@@ -109,17 +109,6 @@ def _rows(data: bytes) -> Rows:
     return Rows(pa.ipc.read_record_batch(pa.py_buffer(data), FILES))
 
 
-def is_table(source: Any) -> bool:
-    """True for a table, a stream or a data set of Arrow, and for the path or the URL of a Parquet file, a folder of these, or the manifest
-    of an inventory of S3."""
-    if hasattr(source, "__arrow_c_stream__") or hasattr(source, "get_fragments"):
-        return True
-    if not isinstance(source, (str, os.PathLike, RemoteUrl)):
-        return False
-    path = _path(source).rstrip("/")
-    return path.endswith(".parquet") or posixpath.basename(path) == "manifest.json"
-
-
 def _path(source: Any) -> str:
     return source.with_secrets() if isinstance(source, RemoteUrl) else os.fsdecode(source)
 

@@ -203,10 +203,9 @@ def grouped(pieces: Iterable[Piece], most_bytes: int, least_tasks: int = 1) -> I
         if files >= _HELD:
             break
     task: list[Piece] = []
-    bytes_left = files_left = counted = 0
-    for piece in chain(known, pieces):
-        counted += 1
-        if counted > len(known):
+    bytes_left = files_left = 0
+    for number, piece in enumerate(chain(known, pieces)):
+        if number >= len(known):
             files, size = files + piece.files, size + piece.size
         if piece.size > bytes_left or piece.files > files_left:
             if task:

@@ -183,26 +183,23 @@ def is_single(sources: Sources) -> TypeGuard[Source]:
 
 
 def _is_table(source: Any) -> bool:
-    """True for a table of files, or the path of one."""
-    is_path = isinstance(source, (str, os.PathLike, RemoteUrl))
-    if is_path and not _path_of(source).rstrip("/").endswith((".parquet", "manifest.json")) or isinstance(source, list):
-        # Without a table, Arrow is not needed.
-        return False
-    try:
-        from . import _inventory
-    except ImportError:
-        return False
-    return _inventory.is_table(source)
+    """True for a table, a stream or a data set of Arrow, and for the path or the URL of a Parquet file, a folder of these, or the manifest of an
+    inventory of S3."""
+    if not isinstance(source, (str, os.PathLike, RemoteUrl)):
+        return _is_arrow(source)
+    path = str(source) if isinstance(source, RemoteUrl) else os.fsdecode(source)
+    name = path.rstrip("/").rpartition("/")[2]
+    return name.endswith(".parquet") or name == "manifest.json"
 
 
-def _path_of(source: Path) -> str:
-    return str(source) if isinstance(source, RemoteUrl) else os.fsdecode(source)
+def _is_arrow(source: Any) -> bool:
+    return hasattr(source, "__arrow_c_stream__") or hasattr(source, "get_fragments")
 
 
 def named(sources: Sources) -> list[Any]:
     """The sources, with paths as texts and URLs."""
     several: Iterable[Any] = [sources] if is_single(sources) else sources  # type: ignore[assignment]
-    return [source if hasattr(source, "__arrow_c_stream__") or hasattr(source, "get_fragments") else _meshmap.named(source) for source in several]
+    return [source if _is_arrow(source) else _meshmap.named(source) for source in several]
 
 
 def _files(source: Named, is_one: bool, wanted: Wanted | None) -> list[File]:

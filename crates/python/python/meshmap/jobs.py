@@ -113,14 +113,15 @@ def _in_processes(
     """The rows of the files, each by a separate process. ``failed`` are further columns of a file that ends its process; then ``record`` is
     called."""
     made = [schema.empty_table()]
-    for file, rows in _isolated.each(work, files, limits):
-        if isinstance(rows, _isolated.Killed):
-            (version,) = _versions([file])
-            counts = {field.name: 0 for field in schema if not field.nullable}
-            row = {**counts, **version, **(failed or {}), "error_kind": "killed_worker", "error": rows.error}
-            rows = pa.Table.from_pylist([row], schema)
-            record(file, rows["error"][0].as_py())
-        made.append(rows)
+    for file, found in _isolated.each(work, files, limits):
+        if not isinstance(found, _isolated.Killed):
+            made.append(found)
+            continue
+        (version,) = _versions([file])
+        counts = {field.name: 0 for field in schema if not field.nullable}
+        row = {**counts, **version, **(failed or {}), "error_kind": "killed_worker", "error": found.error}
+        made.append(pa.Table.from_pylist([row], schema))
+        record(file, found.error)
     return pa.concat_tables(made).unify_dictionaries()
 
 
@@ -304,7 +305,7 @@ def _no_output(path: Named, base: Named | None, folder: Path | RemoteUrl) -> str
 def missing(sources: Sources, done: pa.Table) -> list[Named]:
     """The files that a table of earlier results has no row of, or only rows of another version of the file. Files of a prefix are only listed.
 
-    Rows with an error of the kind ``io``, ``not_found`` or ``cancelled``, which the next run may not have, count as missing. So do files in
+    Rows with an error that the next run may not have (``io``, ``not_found``, ``cancelled``, ``panic``, ``need_bytes``) count as missing. So do files in
     stores that have neither a strong ETag nor a version.
 
     Args:

@@ -301,7 +301,7 @@ pub(crate) fn output_or_store_parser() -> impl TypedValueParser<Value = PathBuf>
 
 /// The URL of an output in a store, if it is one.
 pub(crate) fn store_of(output: &Path) -> Option<RemoteUrl> {
-    const SCHEMES: [&str; 8] = ["s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl"];
+    const SCHEMES: [&str; 4] = ["s3", "gs", "az", "abfss"];
     let url = output.to_str().and_then(RemoteUrl::of_remote)?;
     let (scheme, _) = url.with_secrets().split_once("://")?;
     let is_store =

@@ -148,8 +148,8 @@ def test_a_linked_folder_below_the_outputs_is_refused(iqm: Path, tmp_path: Path)
 
 def test_outputs_are_files_of_this_machine(iqm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for folder in ("s3://bucket/out", "gs://bucket/out", "https://host/out", "file:///tmp/out"):
-        if not folder.startswith(("s3", "gs")):
+    for folder in ("s3://bucket/out", "gs://bucket/out", "https://host/out", "file:///tmp/out", "s3a://bucket/out", "adl://bucket/out"):
+        if not folder.startswith(("s3:", "gs:")):
             with pytest.raises(ValueError, match=re.escape(folder)):
                 jobs.convert([str(iqm)], folder)
             with pytest.raises(ValueError, match=re.escape(folder)):

@@ -259,7 +259,7 @@ def _convert(
 
 
 #: The schemes of stores that outputs can be put into.
-_STORES = ("s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl")
+_STORES = ("s3", "gs", "az", "abfss")
 
 
 def _folder_of(folder: str | os.PathLike[str] | RemoteUrl) -> Path | RemoteUrl:

@@ -607,6 +607,14 @@ impl Source {
         false
     }
 
+    /// All bytes of a map or of memory, which need no read.
+    pub(crate) fn in_memory(&self) -> Option<&[u8]> {
+        match &self.backing {
+            Backing::Memory(bytes) => Some(bytes),
+            Backing::Reader(_) | Backing::Fragments(_) => None,
+        }
+    }
+
     /// Returns `true` if no range needs a read, as for maps and memory.
     pub(crate) fn is_in_memory(&self) -> bool {
         matches!(self.backing, Backing::Memory(_))

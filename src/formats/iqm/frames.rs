@@ -69,14 +69,19 @@ struct Channels {
     /// Stored channels of the poses before this one.
     first: usize,
     /// The start in a frame of the window of [`decode_window`](Self::decode_window); [`NO_WINDOW`] if the pose has none.
-    window: usize,
+    ///
+    /// As a `u32`, so that its end cannot overflow: one comparison then finds whether the window is there.
+    window: u32,
     offset: [f32; 10],
     /// [`NOTHING`] where the channel is not stored.
     scale: [f32; 10],
 }
 
-/// A position at which no window of any file begins.
-const NO_WINDOW: usize = usize::MAX;
+/// The numbers of a window.
+const WINDOW: usize = 10;
+
+/// A position at which no window begins: it would end after the reach of any frame.
+const NO_WINDOW: u32 = u32::MAX;
 
 /// A scale whose product changes no offset.
 ///
@@ -174,9 +179,29 @@ impl Frames {
             let error = FILE.out_of_range("length of the output");
             return Err(error.expected(counted(expected, "pose")).found(out.len()));
         }
+        self.with_values(range, |values| self.decode_all(values, out))
+    }
+
+    /// Does `work` with the channels of a range of the file, and of what follows it, if the source is in memory.
+    ///
+    /// In memory, bytes are borrowed: to share them takes as long as to decode 30 poses.
+    #[inline(always)]
+    fn with_values<R>(&self, range: Range<u64>, work: impl FnOnce(&[U16]) -> R) -> Result<R> {
+        if let Some(bytes) = self.source.in_memory()
+            && range.end <= as_u64(bytes.len())
+            && let Some(bytes) = bytes.get(as_usize(range.start)..)
+        {
+            return Ok(work(values(bytes)));
+        }
         let bytes = self.source.get(range, "frames[]")?;
-        self.decode_all(values(&bytes), out);
-        Ok(())
+        Ok(work(values(&bytes)))
+    }
+
+    /// The channels of the frame at the start of `values`, and as many after them as windows of its poses have.
+    #[inline(always)]
+    fn reach<'a>(&self, values: &'a [U16]) -> &'a [U16] {
+        let reach = self.channels().saturating_add(WINDOW - 1);
+        values.get(..reach).unwrap_or(values)
     }
 
     /// All poses of all frames, [`pose_count`](Self::pose_count) elements a frame.
@@ -214,16 +239,15 @@ impl Frames {
     ) -> Result<()> {
         self.read_frame_into(from, out)?;
         let to = self.bytes(self.one(to)?)?;
-        let bytes = self.source.get(to, "frames[]")?;
-        let values = values(&bytes);
-        self.processor.run(
-            #[inline(always)]
-            || self.interpolate_frame(values, fraction, out),
-        );
-        Ok(())
+        self.with_values(to, |values| {
+            self.processor.run(
+                #[inline(always)]
+                || self.interpolate_frame(self.reach(values), fraction, out),
+            );
+        })
     }
 
-    /// Interpolates from the poses in `out` to the poses of the frame at the start of `values`.
+    /// Interpolates from the poses in `out` to the poses of the frame whose [`reach`](Self::reach) is `values`.
     #[inline(always)]
     fn interpolate_frame(&self, values: &[U16], fraction: f32, out: &mut [Trs]) {
         /// Poses that are decoded before they are interpolated: they stay in the nearest cache.
@@ -292,8 +316,9 @@ impl Frames {
             || {
                 let mut rest = values;
                 for frame in out.chunks_mut(self.poses.len().max(1)) {
+                    let values = self.reach(rest);
                     for (pose, channels) in frame.iter_mut().zip(self.poses.iter()) {
-                        channels.decode_into(rest, pose);
+                        channels.decode_into(values, pose);
                     }
                     rest = rest.get(self.channels()..).unwrap_or_default();
                 }
@@ -358,7 +383,8 @@ impl Channels {
         let before = if mask == 0 { 0 } else { mask.trailing_zeros() };
         let is_run = (mask >> before).wrapping_add(1).is_power_of_two();
         let window = if is_run && exact && !synthesise_w {
-            first.checked_sub(as_usize(before))
+            let start = first.checked_sub(as_usize(before));
+            start.and_then(|start| u32::try_from(start).ok())
         } else {
             None
         };
@@ -377,12 +403,14 @@ impl Channels {
         as_usize(self.mask.count_ones())
     }
 
-    /// Decodes this pose of the frame at the start of `values`.
+    /// Decodes this pose of the frame whose [`reach`](Frames::reach) is `values`.
     ///
     /// Both branches write to `out`: a common result would go through the stack and take 1.35 times as long.
     #[inline(always)]
     fn decode_into(&self, values: &[U16], out: &mut Trs) {
-        match values.get(self.window..).and_then(<[U16]>::first_chunk) {
+        let start = as_usize(self.window);
+        let window = values.get(start..start.saturating_add(WINDOW));
+        match window.and_then(<[U16]>::first_chunk) {
             Some(window) => *out = self.decode_window(window),
             None => self.decode_stored_into(values, out),
         }
@@ -404,7 +432,7 @@ impl Channels {
     /// channels, translation and rotation, one of the two, or none. Other masks, and the first poses of a frame and the last ones
     /// of `values`, which lack neighbours, are left to `decode_stored`.
     #[inline(always)]
-    fn decode_window(&self, window: &[U16; 10]) -> Trs {
+    fn decode_window(&self, window: &[U16; WINDOW]) -> Trs {
         let mut channels = self.offset;
         for ((channel, value), scale) in channels.iter_mut().zip(window).zip(&self.scale) {
             *channel += f32::from(value.get()) * scale;
@@ -464,12 +492,22 @@ mod tests {
     type Stored<const N: usize> = (u32, [f32; N], [f32; N]);
 
     fn frames(poses: &Poses, frames: u32, values: &[u16], parallelism: Parallelism) -> Frames {
+        frames_before(&[], poses, frames, values, parallelism)
+    }
+
+    /// Frames that `after` follows in the file.
+    fn frames_before(
+        after: &[u8],
+        poses: &Poses,
+        frames: u32,
+        values: &[u16],
+        parallelism: Parallelism,
+    ) -> Frames {
         // An odd address, where files may also have their frames.
-        let bytes: Vec<u8> = [0]
-            .into_iter()
-            .chain(values.iter().flat_map(|value| value.to_le_bytes()))
-            .collect();
+        let mut bytes = vec![0];
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
         let section = 1..as_u64(bytes.len());
+        bytes.extend(after);
         let stride = as_u64(values.len() * 2)
             .checked_div(frames.into())
             .unwrap_or(0);
@@ -570,6 +608,11 @@ mod tests {
         ]
     }
 
+    /// Bytes that follow the frames in a file: fewer than a window has, or more.
+    fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
+        proptest::collection::vec(any::<u8>(), 0..40)
+    }
+
     fn any_file<const N: usize>() -> impl Strategy<Value = (Vec<Stored<N>>, u32, Vec<u16>)> {
         let numbers = || {
             proptest::collection::vec(any_number(), N)
@@ -589,11 +632,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn poses_decode_to_the_bits_of_a_plain_loop((poses, count, values) in any_file::<V2>()) {
-            let frames = frames(&v2(&poses), count, &values, Parallelism::Off);
+        fn poses_decode_to_the_bits_of_a_plain_loop((poses, count, values) in any_file::<V2>(), after in any_bytes()) {
+            let frames = frames_before(&after, &v2(&poses), count, &values, Parallelism::Off);
             let out = frames.read().unwrap();
             let expected = plain(&poses, count, &values);
             prop_assert_eq!(decoded(&poses, &out), &expected[..]);
+            let mut one_by_one = out.clone();
+            for (frame, out) in (0..count).zip(one_by_one.chunks_mut(poses.len())) {
+                frames.read_frame_into(frame, out).unwrap();
+            }
+            prop_assert_eq!(decoded(&poses, &one_by_one), &expected[..]);
             let at_random = (0..count).flat_map(|frame| (0..poses.len()).map(move |pose| (frame, pose)));
             let out: Vec<Trs> = at_random.map(|(frame, pose)| frames.pose(frame, pose).unwrap()).collect();
             prop_assert_eq!(decoded(&poses, &out), expected);
@@ -601,11 +649,11 @@ mod tests {
 
         /// More poses than are decoded at a time, and numbers of poses that eight does not divide.
         #[test]
-        fn frames_interpolate_to_the_bits_of_each_pose(copies in 0..40_usize, (poses, _, values) in any_file::<V2>(), fraction in 0.0..=1.0_f32) {
+        fn frames_interpolate_to_the_bits_of_each_pose(copies in 0..40_usize, (poses, _, values) in any_file::<V2>(), fraction in 0.0..=1.0_f32, after in any_bytes()) {
             let poses = poses.repeat(copies.max(1));
             let channels: u32 = poses.iter().map(|(mask, ..)| (mask & 0x3ff).count_ones()).sum();
             let values: Vec<u16> = values.iter().copied().chain(0..).take(2 * channels as usize).collect();
-            let frames = frames(&v2(&poses), 2, &values, Parallelism::Off);
+            let frames = frames_before(&after, &v2(&poses), 2, &values, Parallelism::Off);
             let mut out = vec![Trs::default(); poses.len()];
             frames.interpolate_into(0, 1, fraction, &mut out).unwrap();
             for (index, pose) in out.iter().enumerate() {

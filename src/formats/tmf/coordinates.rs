@@ -91,9 +91,11 @@ impl Coordinates {
     }
 
     pub(crate) fn decode(&self, bytes: &[u8], bit: u64, out: &mut [[f32; 3]]) {
+        /// Fewer points are decoded in the time that a block takes to be cleared.
+        const FEW: usize = 4;
         let [x, y, z] = self.axes.map(|axis| u32::from(axis.width));
-        if x > 31 || y > 31 || z > 31 {
-            return self.decode_wide(bytes, bit, out);
+        if x > 31 || y > 31 || z > 31 || out.len() < FEW {
+            return self.decode_one_by_one(bytes, bit, out);
         }
         let unpacker = Unpacker::new([x, y, z], out.as_flattened().len());
         let mut bit = bit;
@@ -112,8 +114,8 @@ impl Coordinates {
         }
     }
 
-    /// Decodes numbers of any width, one by one.
-    fn decode_wide(&self, bytes: &[u8], bit: u64, out: &mut [[f32; 3]]) {
+    /// Decodes numbers of any width.
+    fn decode_one_by_one(&self, bytes: &[u8], bit: u64, out: &mut [[f32; 3]]) {
         let mut bit = bit;
         for point in out {
             for (coordinate, axis) in point.iter_mut().zip(&self.axes) {

@@ -71,6 +71,8 @@ struct Shared {
     seen: HashMap<Key, Parts>,
     /// Scratches that no thread is using.
     scratches: Vec<Scratch>,
+    /// Memory for the order of the times of a call.
+    order: Vec<usize>,
     hits: u64,
     misses: u64,
     decodes: u64,
@@ -129,6 +131,7 @@ impl SnapshotCache {
             jobs: 0,
             seen: HashMap::new(),
             scratches: Vec::new(),
+            order: Vec::new(),
             hits: 0,
             misses: 0,
             decodes: 0,
@@ -354,10 +357,7 @@ impl SnapshotCache {
             seconds,
             wrap,
         };
-        let mut scratch = self.lock().scratches.pop().unwrap_or_default();
-        let done = motion::positions_at(proxy, &mut frames, &meter, times, &mut scratch.order, out);
-        self.lock().scratches.push(scratch);
-        done
+        motion::positions_at(proxy, &mut frames, &meter, times, out)
     }
 
     /// The normals at these times, equal to [`Proxy::normals_at`], by snapshots that the cache has or gets.
@@ -384,10 +384,7 @@ impl SnapshotCache {
             seconds,
             wrap,
         };
-        let mut scratch = self.lock().scratches.pop().unwrap_or_default();
-        let done = motion::normals_at(proxy, &mut frames, &meter, times, &mut scratch.order, out);
-        self.lock().scratches.push(scratch);
-        done
+        motion::normals_at(proxy, &mut frames, &meter, times, out)
     }
 
     /// The velocities at a snapshot, equal to [`Proxy::velocities`], by snapshots that the cache has or gets.
@@ -603,6 +600,14 @@ impl Frames for Cached<'_> {
 
     fn array(array: &Self::Frame) -> Cow<'_, [[f32; 3]]> {
         array.to_native()
+    }
+
+    fn take_order(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.cache.lock().order)
+    }
+
+    fn keep_order(&mut self, order: Vec<usize>) {
+        self.cache.lock().order = order;
     }
 }
 

@@ -42,15 +42,12 @@ impl Proxy {
             seconds,
             wrap,
         };
-        let mut order = std::mem::take(&mut scratch.order);
         let mut frames = Decoded {
             meter: &meter,
             scratch,
             part: MeshArray::Positions,
         };
-        let done = positions_at(self, &mut frames, &meter, times, &mut order, out);
-        scratch.order = order;
-        done
+        positions_at(self, &mut frames, &meter, times, out)
     }
 
     /// The normals at these times in seconds, like [`positions_at`](Self::positions_at): interpolated between snapshots, of length 1.
@@ -74,15 +71,12 @@ impl Proxy {
             seconds,
             wrap,
         };
-        let mut order = std::mem::take(&mut scratch.order);
         let mut frames = Decoded {
             meter: &meter,
             scratch,
             part: MeshArray::Normals,
         };
-        let done = normals_at(self, &mut frames, &meter, times, &mut order, out);
-        scratch.order = order;
-        done
+        normals_at(self, &mut frames, &meter, times, out)
     }
 
     /// Per-vertex velocity at a snapshot by central differences, in units per second; one-sided at the ends, whatever
@@ -133,6 +127,11 @@ pub(super) trait Frames {
 
     /// Takes back the memory of a frame that is needed no more.
     fn keep(&mut self, _: Self::Frame) {}
+
+    /// Lends memory for the order of the times, until [`keep_order`](Self::keep_order).
+    fn take_order(&mut self) -> Vec<usize>;
+
+    fn keep_order(&mut self, order: Vec<usize>);
 }
 
 /// Positions or normals that are decoded for this call.
@@ -178,6 +177,14 @@ impl<'a> Frames for Decoded<'a> {
                 return;
             }
         }
+    }
+
+    fn take_order(&mut self) -> Vec<usize> {
+        std::mem::take(&mut self.scratch.order)
+    }
+
+    fn keep_order(&mut self, order: Vec<usize>) {
+        self.scratch.order = order;
     }
 }
 
@@ -325,10 +332,9 @@ pub(super) fn normals_at<S: Frames>(
     frames: &mut S,
     meter: &Meter,
     times: Times<'_>,
-    order: &mut Vec<usize>,
     out: &mut Vec<[f32; 3]>,
 ) -> Result<()> {
-    positions_at(proxy, frames, meter, times, order, out)?;
+    positions_at(proxy, frames, meter, times, out)?;
     for normal in out {
         *normal = direction(*normal);
     }
@@ -336,14 +342,11 @@ pub(super) fn normals_at<S: Frames>(
 }
 
 /// The positions at these times, by frames that come from anywhere.
-///
-/// `order` is working memory.
 pub(super) fn positions_at<S: Frames>(
     proxy: &Proxy,
     frames: &mut S,
     meter: &Meter,
     times: Times<'_>,
-    order: &mut Vec<usize>,
     out: &mut Vec<[f32; 3]>,
 ) -> Result<()> {
     let Times {
@@ -359,6 +362,7 @@ pub(super) fn positions_at<S: Frames>(
         let time = *seconds.get(*place)?;
         timing.needed_at(time, wrap)
     };
+    let mut order = frames.take_order();
     order.clear();
     order.extend(0..seconds.len());
     order.sort_unstable_by_key(|place| key_of(place).map(|key| key.rank()));
@@ -368,7 +372,7 @@ pub(super) fn positions_at<S: Frames>(
     }
     let mut pair = Pair::new();
     let mut vertices = 0;
-    for place in &*order {
+    for place in &order {
         let Some(key) = key_of(place) else { continue };
         if !key.is_over_the_seam() {
             pair.set_seam_aside();
@@ -405,6 +409,7 @@ pub(super) fn positions_at<S: Frames>(
         }
     }
     pair.end(frames);
+    frames.keep_order(order);
     Ok(())
 }
 

@@ -64,6 +64,8 @@ pub struct VertexWriter {
     cache: Option<SnapshotCache>,
     kept: Option<Kept>,
     frames: [Frame; 3],
+    /// The keys of the outputs of a call, and the place of each output in it.
+    keys: Vec<(Key, usize)>,
     scratch: Scratch,
 }
 
@@ -159,6 +161,7 @@ impl VertexWriter {
             cache: None,
             kept: None,
             frames: Default::default(),
+            keys: Vec::new(),
             scratch: Scratch::default(),
         };
         this.with_buffer(layout)
@@ -383,19 +386,14 @@ impl VertexWriter {
         wrap: Wrap,
         outputs: &mut [(f64, &mut [&mut [u8]])],
     ) -> Result<TopologyId> {
-        for (seconds, _) in &*outputs {
-            self.needed_at(timing, *seconds, wrap)?;
+        let mut keys = std::mem::take(&mut self.keys);
+        keys.clear();
+        for (place, (seconds, _)) in outputs.iter().enumerate() {
+            keys.push((self.needed_at(timing, *seconds, wrap)?, place));
         }
-        let mut order = std::mem::take(&mut self.scratch.order);
-        order.clear();
-        order.extend(0..outputs.len());
-        order.sort_unstable_by_key(|place| {
-            let (seconds, _) = outputs.get(*place)?;
-            let key = self.needed_at(timing, *seconds, wrap).ok()?;
-            Some(key.rank())
-        });
-        let done = self.write_in_order(proxy, timing, wrap, outputs, &order);
-        self.scratch.order = order;
+        keys.sort_unstable_by_key(|(key, _)| key.rank());
+        let done = self.write_in_order(proxy, timing, wrap, outputs, &keys);
+        self.keys = keys;
         done
     }
 
@@ -406,22 +404,21 @@ impl VertexWriter {
         timing: &Timing,
         wrap: Wrap,
         outputs: &mut [(f64, &mut [&mut [u8]])],
-        order: &[usize],
+        keys: &[(Key, usize)],
     ) -> Result<TopologyId> {
         // The frame of the last snapshot of a loop, which is needed first and last.
         let mut seam = None;
         let mut topology = None;
-        for place in order {
+        for (key, place) in keys {
             let Some((seconds, out)) = outputs.get_mut(*place) else {
                 continue;
             };
-            let key = self.needed_at(timing, *seconds, wrap)?;
             let time = Time {
                 seconds: *seconds,
                 timing,
                 wrap,
             };
-            let frames = self.write_between(proxy, key, time, seam, out)?;
+            let frames = self.write_between(proxy, *key, time, seam, out)?;
             topology = Some(frames.topology);
             if key.is_over_the_seam() {
                 seam = Some(frames.first);
@@ -752,6 +749,7 @@ impl Clone for VertexWriter {
             cache: self.cache.clone(),
             kept: self.kept.clone(),
             frames: Default::default(),
+            keys: Vec::new(),
             scratch: Scratch::default(),
             ..*self
         }

@@ -533,6 +533,9 @@ fn has_known_ending(path: &Path) -> bool {
 /// The kind of the problem of a file that does not exist.
 pub(crate) const NOT_FOUND: &str = "not_found";
 
+/// The kinds of errors that the next run may not have.
+pub const PASSING_KINDS: [&str; 5] = ["io", NOT_FOUND, "cancelled", "panic", "need_bytes"];
+
 /// The kind of an error of the library, as JSON and tables have it.
 pub(crate) fn kind_of(error: &meshmap::Error) -> &'static str {
     let source =

@@ -30,6 +30,7 @@ mod windows;
 pub use depth::Depth;
 pub use find::{Found, Glob, Selection, Skipped, find};
 pub use input::{
-    Input, Network, Problem, Reading, SHARES, STANDARD_INPUT, memory_for, meter_of, share_of,
+    Input, Network, PASSING_KINDS, Problem, Reading, SHARES, STANDARD_INPUT, memory_for, meter_of,
+    share_of,
 };
 pub use inspect::info;

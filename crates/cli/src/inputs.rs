@@ -301,12 +301,8 @@ pub(crate) fn output_or_store_parser() -> impl TypedValueParser<Value = PathBuf>
 
 /// The URL of an output in a store, if it is one.
 pub(crate) fn store_of(output: &Path) -> Option<RemoteUrl> {
-    const SCHEMES: [&str; 4] = ["s3", "gs", "az", "abfss"];
     let url = output.to_str().and_then(RemoteUrl::of_remote)?;
-    let (scheme, _) = url.with_secrets().split_once("://")?;
-    let is_store =
-        cfg!(feature = "stores") && SCHEMES.contains(&scheme.to_ascii_lowercase().as_str());
-    is_store.then_some(url)
+    (cfg!(feature = "stores") && url.is_in_store()).then_some(url)
 }
 
 impl Choice {

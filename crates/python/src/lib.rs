@@ -170,6 +170,7 @@ fn run(arguments: Vec<std::ffi::OsString>) -> PyResult<u8> {
 fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("SCHEMA_VERSION", meshmap_catalog::rows::SCHEMA_VERSION)?;
+    module.add("PASSING_KINDS", meshmap_catalog::PASSING_KINDS)?;
     module.add_function(wrap_pyfunction!(open, module)?)?;
     let formats = PyDict::new(module.py());
     for format in meshmap::Format::ALL {
@@ -181,6 +182,7 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FORMATS", formats)?;
     module.add_function(wrap_pyfunction!(url::named, module)?)?;
     module.add_function(wrap_pyfunction!(url::without_secrets, module)?)?;
+    module.add_function(wrap_pyfunction!(url::is_in_store, module)?)?;
     module.add_function(wrap_pyfunction!(source::list_url, module)?)?;
     module.add_function(wrap_pyfunction!(source::head_of_url, module)?)?;
     module.add_function(wrap_pyfunction!(source::boundaries_of_url, module)?)?;

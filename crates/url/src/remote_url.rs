@@ -51,6 +51,12 @@ impl RemoteUrl {
         self.0.shown.as_ref().unwrap_or(&self.0.whole)
     }
 
+    /// Returns `true` for an object or a folder of a store: S3, Google Cloud or Azure, where outputs can be put.
+    #[must_use]
+    pub fn is_in_store(&self) -> bool {
+        has_scheme_of(&STORES, &self.0.whole)
+    }
+
     /// The name of the file: the last part of the path, as it is encoded. Empty for a folder, whose path ends with a slash.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -137,12 +143,19 @@ fn is_version(pair: &str) -> bool {
 /// Returns `true` if a text is the URL of a file in a store or on a server, and not a path.
 #[must_use]
 pub fn is_remote(text: &str) -> bool {
-    const SCHEMES: [&str; 7] = ["https", "http", "s3", "gs", "az", "abfss", "file"];
-    text.split_once("://").is_some_and(|(scheme, _)| {
-        SCHEMES
-            .iter()
-            .any(|known| scheme.eq_ignore_ascii_case(known))
-    })
+    has_scheme_of(&STORES, text) || has_scheme_of(&["https", "http", "file"], text)
+}
+
+/// The schemes of S3, Google Cloud and Azure.
+const STORES: [&str; 4] = ["s3", "gs", "az", "abfss"];
+
+fn has_scheme_of(schemes: &[&str], text: &str) -> bool {
+    let Some((scheme, _)) = text.split_once("://") else {
+        return false;
+    };
+    schemes
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known))
 }
 
 /// Returns `true` if a text begins like a URL of any scheme, which may have a password even if nothing reads such URLs. A path that was made of a

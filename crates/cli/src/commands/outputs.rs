@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use meshmap::MeshFile;
 use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
-use meshmap_catalog::json as json_text;
+use meshmap_catalog::{PASSING_KINDS, json as json_text};
 use meshmap_export::{Convert, Counts, Limit, Textures, find_up_to_date, is_image_file};
 use meshmap_images::Library;
 use meshmap_outputs::{
@@ -118,9 +118,6 @@ enum FailureKind {
     Unusable,
 }
 
-/// The kinds of problems that the next run may not have.
-const PASSING: [&str; 5] = ["io", "not_found", "cancelled", "panic", "need_bytes"];
-
 impl JobResult {
     /// Returns a failure as a text for the record. `None` if the next run may not fail.
     fn failure_record(&self, how: &Reading) -> Option<String> {
@@ -134,7 +131,7 @@ impl JobResult {
             Self::Unusable(damage) => (FailureKind::Unusable, damage.for_record()),
             _ => return None,
         };
-        let is_passing = |part: &Told| PASSING.contains(&part.error.kind.as_ref());
+        let is_passing = |part: &Told| PASSING_KINDS.contains(&&*part.error.kind);
         // Files that --format leaves out can be converted.
         if how.format.is_some() || damage.parts.iter().any(is_passing) {
             return None;

@@ -18,9 +18,6 @@ _KEY = b"meshmap.schema"
 #: The columns of results by which files are joined.
 JOINED = ("path", "path_bytes", "identity", "error_kind")
 
-#: The kinds of errors that the next run may not have.
-PASSING = ("io", "not_found", "cancelled", "panic", "need_bytes")
-
 _BATCH = 1 << 16
 
 
@@ -72,7 +69,7 @@ class Done:
         self._hashes = _meshmap.Done(columns.num_rows)
         for batch in columns.to_batches(max_chunksize=_BATCH):
             kinds = batch["error_kind"].cast(pa.string())
-            is_done = pc.and_(pc.is_valid(batch["identity"]), pc.invert(pc.fill_null(pc.is_in(kinds, pa.array(PASSING)), False)))
+            is_done = pc.and_(pc.is_valid(batch["identity"]), pc.invert(pc.fill_null(pc.is_in(kinds, pa.array(_meshmap.PASSING_KINDS)), False)))
             batch = batch.filter(is_done)
             identities = batch["identity"] if version >= 2 else _without_device(batch["path"], batch["identity"])
             self._hashes.add(*_buffers(batch["path"], batch["path_bytes"], identities))

@@ -19,11 +19,11 @@ from typing import Any, Literal, TypeAlias
 import pyarrow as pa
 
 from . import _isolated, _meshmap, _plan, _sources
-from ._done import PASSING, Done, all_left, versioned
+from ._done import Done, all_left, versioned
 from ._done import upgraded as _upgraded
 from ._error import Error
 from ._isolated import Isolated as Isolated
-from ._meshmap import RemoteUrl, without_secrets
+from ._meshmap import PASSING_KINDS, RemoteUrl, is_in_store, without_secrets
 from ._plan import Task
 from ._sources import File, Named, Sources
 from ._tables import Table, table
@@ -250,16 +250,12 @@ def _convert(
             kind = getattr(error, "kind", "not_found" if isinstance(error, FileNotFoundError) else "io")
             state = "skipped" if kind == "nothing_to_convert" else "failed"
             row = {"state": state, "error_kind": kind, "error": str(error)}
-            if isinstance(error, Error) and kind not in PASSING:
+            if isinstance(error, Error) and kind not in PASSING_KINDS:
                 outputs.fail(number, version["identity"], state, kind, str(error))
         if output := row.get("output"):
             row["output"] = os.fsencode(output).decode("utf-8", "replace")
         rows.append({**version, **row})
     return pa.Table.from_pylist(rows, CONVERT)
-
-
-#: The schemes of stores that outputs can be put into.
-_STORES = ("s3", "gs", "az", "abfss")
 
 
 def _folder_of(folder: str | os.PathLike[str] | RemoteUrl) -> Path | RemoteUrl:
@@ -269,7 +265,7 @@ def _folder_of(folder: str | os.PathLike[str] | RemoteUrl) -> Path | RemoteUrl:
     scheme = re.match("([A-Za-z][A-Za-z0-9+.-]+):/", text)
     if scheme is None:
         return Path(text).absolute()
-    if scheme[1].lower() in _STORES and "://" in text and not isinstance(folder, Path):
+    if is_in_store(text) and not isinstance(folder, Path):
         return RemoteUrl(text.rstrip("/") + "/")
     raise ValueError(
         "outputs are files on this machine, or objects of a store such as s3://bucket/folder:"

@@ -137,6 +137,12 @@ impl Limits {
         self
     }
 
+    /// The options that [`with_remedies`](Self::with_remedies) has set, for messages about limits that a program makes itself.
+    #[must_use]
+    pub fn remedies(&self) -> [&'static str; 3] {
+        self.wording.remedies
+    }
+
     /// Sets the number of equal shares of a program's memory, of which these limits allow one. Messages name the whole, which is the
     /// value of the program's option.
     #[must_use]
@@ -147,7 +153,7 @@ impl Limits {
 
     /// The option that raises a limit.
     pub(crate) fn remedy(&self, limit: Limit) -> &'static str {
-        let [block, total, depth] = self.wording.remedies;
+        let [block, total, depth] = self.remedies();
         match limit {
             Limit::BlockBytes => block,
             Limit::TotalBytes | Limit::Work => total,

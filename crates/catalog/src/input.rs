@@ -35,20 +35,35 @@ pub fn memory_for(limits: &Limits, stored: u64) -> u64 {
         .max(stored.saturating_mul(limits.free_ratio))
 }
 
-/// Reads standard input, a pipe or a device to its end, which it may not have: more than `most` bytes are an error.
+/// The end of a message about the limit of memory: the option that raises it, as the program names it.
+pub(crate) fn remedy_for_memory(limits: &Limits) -> String {
+    let [_, total, _] = limits.remedies();
+    remedy(total)
+}
+
+/// The end of a message about a limit that this option raises; nothing if the program has no such option.
+pub(crate) fn remedy(option: &str) -> String {
+    match option {
+        "" => String::new(),
+        option => format!("; raise it with {option}"),
+    }
+}
+
+/// Reads standard input, a pipe or a device to its end, which it may not have: more bytes than there is memory for are an error.
 ///
 /// # Errors
 ///
 /// Returns an error if the stream cannot be read, or is longer than that.
-pub(crate) fn read_to_end(stream: impl Read, most: u64) -> Result<Vec<u8>, Problem> {
+pub(crate) fn read_to_end(stream: impl Read, how: &Reading) -> Result<Vec<u8>, Problem> {
+    let most = how.memory;
     let mut bytes = Vec::new();
     stream
         .take(most.saturating_add(1))
         .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         let limit = text::size(most);
-        let message =
-            format!("the stream is longer than the limit of {limit}; raise it with --max-memory");
+        let remedy = remedy_for_memory(&how.limits);
+        let message = format!("the stream is longer than the limit of {limit}{remedy}");
         return Err(Problem::other("limit_exceeded", message));
     }
     Ok(bytes)
@@ -179,7 +194,7 @@ impl Input {
         if let Some(url) = &self.url {
             let stored = Stored::at_with(url, how.network.settings());
             let version = stored.and_then(|stored| stored.fetch_version());
-            let (_, version) = version.map_err(|error| self.not_fetched(&error))?;
+            let (_, version) = version.map_err(|error| self.not_fetched(&error, how))?;
             return Ok(version.map(|version| (url.identity_with_secrets(), version)));
         }
         #[cfg(not(feature = "stores"))]
@@ -200,10 +215,11 @@ impl Input {
         // In the words of the program. The whole of the memory is for what is fetched and for everything else.
         let limits = how.limits.with_max_total_bytes(how.memory).with_shares(1);
         settings.options = Options::default().with_limits(limits);
-        let stored = Stored::at_with(url, settings).map_err(|error| self.not_fetched(&error))?;
+        let stored =
+            Stored::at_with(url, settings).map_err(|error| self.not_fetched(&error, how))?;
         let length = stored
             .fetch_length()
-            .map_err(|error| self.not_fetched(&error))?;
+            .map_err(|error| self.not_fetched(&error, how))?;
         if !stored.remote().is_whole() {
             let source = match how.reads_headers {
                 true => Source::ranged(Headers::new(stored.clone(), self.ending())),
@@ -231,13 +247,12 @@ impl Input {
 
     /// The problem of a file in a store of which nothing can be fetched, without the path that precedes it.
     #[cfg(feature = "stores")]
-    fn not_fetched(&self, error: &meshmap_object_store::Error) -> Problem {
+    fn not_fetched(&self, error: &meshmap_object_store::Error, how: &Reading) -> Problem {
         if let meshmap_object_store::Error::TooLong { length, limit, .. } = error {
             let [length, limit] = [*length, *limit].map(text::size);
             let what = "the server sends no ranges, and the whole file";
-            let message = format!(
-                "{what} of {length} is longer than the limit of {limit}; raise it with --max-memory"
-            );
+            let remedy = remedy_for_memory(&how.limits);
+            let message = format!("{what} of {length} is longer than the limit of {limit}{remedy}");
             return Problem::other("limit_exceeded", message);
         }
         if let meshmap_object_store::Error::Mesh { error, .. } = error {
@@ -268,15 +283,12 @@ impl Input {
             return Ok(self.stored(url, how)?.0);
         }
         if self.is_standard_input() {
-            return Ok(Source::from_bytes(read_to_end(
-                io::stdin().lock(),
-                how.memory,
-            )?));
+            return Ok(Source::from_bytes(read_to_end(io::stdin().lock(), how)?));
         }
         if self.is_stream() {
             return Ok(Source::from_bytes(read_to_end(
                 File::open(&self.path)?,
-                how.memory,
+                how,
             )?));
         }
         if !how.mmap {
@@ -697,11 +709,15 @@ mod tests {
 
     #[test]
     fn bytes_of_a_stream_are_memory_that_is_used() {
-        assert_eq!(read_to_end(&[7; 8][..], 8).unwrap(), [7; 8]);
-        assert_eq!(
-            read_to_end(io::repeat(7), 8).unwrap_err().kind(),
-            "limit_exceeded"
-        );
+        let eight = Reading {
+            memory: 8,
+            limits: Limits::default().with_remedies(["", "--memory", ""]),
+            ..Reading::default()
+        };
+        assert_eq!(read_to_end(&[7; 8][..], &eight).unwrap(), [7; 8]);
+        let problem = read_to_end(io::repeat(7), &eight).unwrap_err();
+        assert_eq!(problem.kind(), "limit_exceeded");
+        assert!(problem.summary().ends_with("; raise it with --memory"));
         let half = Limits::default()
             .with_max_total_bytes(500)
             .with_max_block_bytes(500);

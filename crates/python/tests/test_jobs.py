@@ -202,3 +202,14 @@ def test_the_memory_for_a_file_is_limited(iqm: Path) -> None:
     ):
         kinds = set(table["error_kind"].to_pylist()) - {None}
         assert kinds == {"limit_exceeded"}, table.to_pylist()
+
+
+def test_messages_about_limits_name_no_option_of_the_command() -> None:
+    """They are made where tables and the command share their code."""
+    attacks = sorted(path for path in (DATA.parent / "attack").iterdir() if path.suffix != ".txt")
+    rows = []
+    for full in (False, True):
+        rows += pa.table(meshmap.catalog(attacks, full=full, max_total_bytes=20_000)).to_pylist()
+    errors = [row["error"] for row in rows if row["error_kind"] == "limit_exceeded"]
+    assert [error for error in errors if error.endswith(" rows; raise it with max_total_bytes=")], errors
+    assert not [error for error in errors if "--" in error]

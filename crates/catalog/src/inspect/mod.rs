@@ -15,7 +15,7 @@ pub use self::model::{
 };
 use self::model::{Damages, Look, SMALL, cut_off, most_parts};
 use crate::depth::Depth;
-use crate::input::{Input, Problem, Reading};
+use crate::input::{Input, Problem, Reading, remedy_for_memory};
 use crate::{json as json_text, windows};
 
 mod cgeo;
@@ -224,9 +224,9 @@ fn facts(file: &MeshFile, threads: usize, look: &mut Look<'_>) -> Facts {
 fn too_many_parts(file: &MeshFile, bytes: Option<u64>) -> Option<Problem> {
     let most = most_parts(file, bytes);
     file.items().nth(most).map(|_| {
-        let why = format!(
-            "more than {most} parts, for which the memory is not enough; raise the limit with --max-memory"
-        );
+        let remedy = remedy_for_memory(file.limits());
+        let why =
+            format!("more than {most} parts, for which the limit of memory is not enough{remedy}");
         Problem::other("limit_exceeded", why)
     })
 }

@@ -5,14 +5,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use meshmap::openctm::{Container, Mesh, Method};
-use meshmap::{Address, Bounds, Finding, Format, Item, MeshFile, Rule, Segment};
+use meshmap::{Address, Bounds, Finding, Format, Item, Limits, MeshFile, Rule, Segment};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::lists::Lists;
 use super::serialize::{as_map, as_pair};
 use crate::depth::Depth;
-use crate::input::{Input, Problem, memory_for};
+use crate::input::{Input, Problem, memory_for, remedy_for_memory};
 use crate::text;
 
 /// Reading a file of this size costs no more than reading parts of it.
@@ -162,6 +162,7 @@ pub(super) struct Damages {
     pub(super) list: Vec<Damage>,
     seen: HashSet<String>,
     most: usize,
+    limits: Limits,
     /// There are more, which the last of the list says.
     pub(super) has_more: bool,
 }
@@ -173,6 +174,7 @@ impl Damages {
             list: Vec::new(),
             seen: HashSet::new(),
             most: most_parts(file, bytes),
+            limits: *file.limits(),
             has_more: false,
         }
     }
@@ -184,9 +186,10 @@ impl Damages {
         }
         if self.list.len() == self.most {
             self.has_more = true;
+            let most = text::count(self.most);
+            let remedy = remedy_for_memory(&self.limits);
             let why = format!(
-                "more than {} parts cannot be used, for which the memory is not enough; raise the limit with --max-memory",
-                text::count(self.most)
+                "more than {most} parts cannot be used, for which the limit of memory is not enough{remedy}"
             );
             self.list.push(Damage {
                 address: Address::field("file"),

@@ -59,12 +59,13 @@ pub fn of_item(item: &Item) -> Row {
 fn read(item: &Item, how: &Options) -> Vec<Row> {
     match open(item, how) {
         Ok(None) => Vec::new(),
-        Ok(Some((row, file))) => listed(&file, row, how.depth, how.max_output),
+        Ok(Some((row, file))) => listed(&file, row, how),
         Err(row) => vec![*row],
     }
 }
 
-fn listed(file: &MeshFile, file_row: Row, depth: Depth, max_output: Option<u64>) -> Vec<Row> {
+fn listed(file: &MeshFile, file_row: Row, how: &Options) -> Vec<Row> {
+    let depth = how.depth;
     // Each has its own meter: what one job costs does not change the values of the other.
     let job = || Arc::new(meter_of(file));
     let checked = (depth == Depth::Everything).then(|| job().run(|| inspect::check(file)));
@@ -76,7 +77,7 @@ fn listed(file: &MeshFile, file_row: Row, depth: Depth, max_output: Option<u64>)
         findings: counts(findings),
         ..file_row
     };
-    let mut rows = Limited::new(file, &file_row, max_output);
+    let mut rows = Limited::new(file, &file_row, how);
     let known = ByAddress::new(damage);
     let known = (depth >= Depth::Meshes).then_some(&known);
     job().run(|| look::meshes(file, &file_row, known, &mut rows));

@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 
 use meshmap::MeshFile;
 
+use super::options::Options;
 use super::row::Row;
-use crate::input::memory_for;
+use crate::input::{memory_for, remedy};
 use crate::text;
 
 /// Bytes of rows that a small file may always have, and bytes for each byte of a larger file: as much as `convert` writes.
@@ -18,18 +19,22 @@ pub(super) struct Limited {
     bytes: u64,
     max_memory: u64,
     max_output: u64,
+    /// The options that raise the two limits; empty if the program has none.
+    remedies: [&'static str; 2],
 }
 
 impl Limited {
-    /// No rows yet. `max_output` replaces the usual limit.
-    pub(super) fn new(file: &MeshFile, file_row: &Row, max_output: Option<u64>) -> Self {
+    /// No rows yet.
+    pub(super) fn new(file: &MeshFile, file_row: &Row, how: &Options) -> Self {
+        let [_, memory, _] = file.limits().remedies();
         let stored = file_row.file_bytes.map_or(0, i64::unsigned_abs);
         let usual = FREE_OUTPUT.max(stored.saturating_mul(OUTPUT_RATIO));
         Self {
             rows: Vec::new(),
             bytes: 0,
             max_memory: memory_for(file.limits(), stored),
-            max_output: max_output.unwrap_or(usual),
+            max_output: how.max_output.unwrap_or(usual),
+            remedies: [memory, how.output_remedy],
         }
     }
 
@@ -58,11 +63,13 @@ impl Limited {
     }
 
     fn exceeded(&self) -> Option<String> {
-        let limits = [(self.max_memory, "memory"), (self.max_output, "output")];
-        let (most, what) = limits.into_iter().find(|(most, _)| self.bytes > *most)?;
-        let most = text::size(most);
-        Some(format!(
-            "rows: more than {most} of {what} needed; raise the limit with --max-{what}"
-        ))
+        let [memory, output] = self.remedies;
+        let limits = [
+            (self.max_memory, "memory", memory),
+            (self.max_output, "output", output),
+        ];
+        let (most, what, option) = limits.into_iter().find(|(most, ..)| self.bytes > *most)?;
+        let (most, remedy) = (text::size(most), remedy(option));
+        Some(format!("rows: more than {most} of {what} needed{remedy}"))
     }
 }

@@ -9,7 +9,7 @@ use meshmap::{Bounds, Error, MeshEntry, MeshFile, Result, Scratch};
 
 use super::limited::Limited;
 use super::row::{Row, name_of};
-use crate::input::memory_for;
+use crate::input::{memory_for, remedy_for_memory};
 use crate::inspect::ByAddress;
 
 /// The parts of a file that cannot be used; `None` if only headers are read.
@@ -72,8 +72,9 @@ pub(super) fn too_many(file: &MeshFile, count: usize, file_row: &Row) -> Option<
     if count as u64 <= most {
         return None;
     }
+    let remedy = remedy_for_memory(file.limits());
     let error = Some(format!(
-        "{count} meshes, and the memory is enough for {most} rows; raise the memory limit (--max-memory)"
+        "{count} meshes, and the limit of memory is enough for {most} rows{remedy}"
     ));
     Some(Row {
         error_kind: Some("limit_exceeded"),

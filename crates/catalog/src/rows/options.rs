@@ -14,6 +14,8 @@ pub struct Options {
     pub formats: Vec<Format>,
     /// The bytes of rows that a file may have, in place of the usual limit.
     pub max_output: Option<u64>,
+    /// The option of the program that sets `max_output`, for messages; empty if it has none.
+    pub output_remedy: &'static str,
     /// The settings for reading each file. Files are worked on side by side, each by one thread.
     pub reading: Reading,
 }
@@ -29,6 +31,7 @@ impl Default for Options {
             hash: false,
             formats: Vec::new(),
             max_output: None,
+            output_remedy: "",
             reading,
         }
     }

@@ -16,7 +16,7 @@ use super::item::Item;
 use super::look::too_many;
 use super::options::Options;
 use super::row::{Row, name_of};
-use crate::input::{Problem, memory_for, meter_of};
+use crate::input::{Problem, memory_for, meter_of, remedy_for_memory};
 use crate::text;
 
 /// The most files that are opened together, and meshes that are decoded together.
@@ -190,9 +190,8 @@ impl Shapes {
             held += (size_of::<MeshEntry>() + entry.name.as_bytes().len()) as u64;
             if held > most {
                 let most = text::size(most);
-                let error = format!(
-                    "names of meshes: more than {most} of memory needed; raise the memory limit (--max-memory)"
-                );
+                let remedy = remedy_for_memory(file.limits());
+                let error = format!("names of meshes: more than {most} of memory needed{remedy}");
                 return vec![Waiting::Done(Box::new(
                     row.problem(&Problem::other("limit_exceeded", error)),
                 ))];

@@ -66,6 +66,7 @@ impl CatalogArgs {
             hash,
             formats: Vec::new(),
             max_output,
+            output_remedy: "--max-output",
             reading,
         }
     }

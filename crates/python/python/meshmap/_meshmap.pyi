@@ -97,6 +97,7 @@ __all__ = [
     "TmfMesh",
     "Triangles",
     "VertexArray",
+    "PASSING_KINDS",
     "SCHEMA_VERSION",
     "__version__",
     "boundaries_of_url",
@@ -106,6 +107,7 @@ __all__ = [
     "find_texture",
     "geometry",
     "head_of_url",
+    "is_in_store",
     "list_url",
     "named",
     "open",
@@ -119,6 +121,7 @@ __all__ = [
     "without_secrets",
 ]
 __version__: Final[str]
+PASSING_KINDS: Final[list[str]]
 SCHEMA_VERSION: Final[int]
 FORMATS: Final[dict[_Format, tuple[str, ...]]]
 
@@ -126,6 +129,8 @@ def named(path: _Named) -> str | RemoteUrl:
     """The source that a path or a URL as text names: the text of the path, or a `RemoteUrl`."""
 def without_secrets(path: _Named) -> str:
     """A path as it is, or a text that begins like a URL as it prints."""
+def is_in_store(path: _Named) -> bool:
+    """True for the URL of an object or a folder of S3, Google Cloud or Azure."""
 def list_url(url: RemoteUrl, after: str = "") -> Iterator[list[tuple[RemoteUrl, str, int, str | None]]]:
     """The files below a URL of a store whose keys are greater than `after`, in the order of their keys: an iterator of lists of tuples
     `(url, key, size, version)`.

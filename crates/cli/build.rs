@@ -43,10 +43,8 @@ fn add(folder: &Path, prefix: &str, list: &mut String) -> io::Result<()> {
     let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
-        let (path, name) = (
-            entry.path(),
-            entry.file_name().to_string_lossy().into_owned(),
-        );
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
         if path.is_dir() {
             add(&path, &format!("{prefix}{name}/"), list)?;
         } else if let Some(name) = name.strip_suffix(".gz") {

@@ -255,7 +255,8 @@ mod tests {
         let power = |exponent: i32| f64::from_bits(u64::try_from(1023 + exponent).unwrap() << 52);
         for bits in (0..=u16::MAX).step_by(if cfg!(miri) { 31 } else { 1 }) {
             let wide = F16(bits).to_f32();
-            let (exponent, mantissa) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
+            let exponent = i32::from(bits >> 10 & 0x1f);
+            let mantissa = f64::from(bits & 0x3ff);
             let magnitude = match exponent {
                 0 => mantissa * power(-24),
                 0x1f if mantissa == 0. => f64::INFINITY,
@@ -274,7 +275,8 @@ mod tests {
     fn halves_are_the_nearest() {
         // Every half comes back, and so does what lies a little to its sides; half-way the even one is taken.
         for bits in (0..0x7c00_u16).step_by(if cfg!(miri) { 61 } else { 1 }) {
-            let (half, next) = (F16(bits).to_f32(), F16(bits + 1).to_f32());
+            let half = F16(bits).to_f32();
+            let next = F16(bits + 1).to_f32();
             let next = if next.is_infinite() { 65_536. } else { next };
             let middle = (half + next) / 2.;
             for (number, expected) in [

@@ -500,7 +500,8 @@ mod tests {
         let visited = loop {
             let step = fragments.step(|source| {
                 let mut walk = source.walk();
-                let (mut at, mut visited) = (0, 0);
+                let mut at = 0;
+                let mut visited = 0;
                 while at < body.len() as u64 {
                     at = u64::from_le_bytes(walk.read_struct(at, "node")?);
                     visited += 1;

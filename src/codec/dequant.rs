@@ -156,7 +156,8 @@ mod tests {
 
     #[test]
     fn elements_of_any_number_are_those_of_the_formula() {
-        let (min, max) = ([-0.5, 0.25, 3.0e-5], [0.5, -7.75, 3.1e-5]);
+        let min = [-0.5, 0.25, 3.0e-5];
+        let max = [0.5, -7.75, 3.1e-5];
         for count in [0, 1, 15, 16, 17, 32, 100] {
             let stored: Vec<[le::U16; 3]> = (0..count)
                 .map(|i| [i * 650, 65_535 - i * 3, i * i].map(|lane: u16| le::U16::new(lane)))

@@ -302,7 +302,8 @@ mod tests {
                     let mut decoders = Decoders::default();
                     let mut content =
                         Content::new(&mut decoders, &input, codec, decoder, None).unwrap();
-                    let (mut all, mut out) = (Vec::new(), vec![0; piece]);
+                    let mut all = Vec::new();
+                    let mut out = vec![0; piece];
                     loop {
                         let count = content.read(&mut out).unwrap();
                         all.extend_from_slice(&out[..count]);
@@ -348,7 +349,8 @@ mod tests {
     #[test]
     fn cancelled_content_stops() {
         for codec in [Codec::Stored, Codec::Zlib] {
-            let (input, cancel) = (packed(codec), AtomicBool::new(false));
+            let input = packed(codec);
+            let cancel = AtomicBool::new(false);
             let mut decoders = Decoders::default();
             let mut content =
                 Content::new(&mut decoders, &input, codec, Decoder::Fast, Some(&cancel)).unwrap();

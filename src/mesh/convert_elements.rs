@@ -824,7 +824,8 @@ mod tests {
             VertexFormat::new(Scalar::I16, 1, true),
         ];
         for (to, greatest) in formats.into_iter().zip([255_u16, 127, 65_535, 32_767]) {
-            let (count, greatest) = (u32::from(greatest), f64::from(greatest));
+            let count = u32::from(greatest);
+            let greatest = f64::from(greatest);
             let halves = (0..count).map(|below| ((f64::from(below) + 0.5) / greatest) as f32);
             let around = halves.flat_map(|half| {
                 [-1, 0, 1].map(|by| f32::from_bits(half.to_bits().wrapping_add_signed(by)))

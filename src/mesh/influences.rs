@@ -278,7 +278,8 @@ mod tests {
 
     #[test]
     fn joints_that_do_not_exist_are_the_last_or_none() {
-        let (joints, weights) = ([9., 0., 1e9, 0.], [0.5, 0.25, 0.25, 0.]);
+        let joints = [9., 0., 1e9, 0.];
+        let weights = [0.5, 0.25, 0.25, 0.];
         let out = one(joints, weights, 3, true);
         assert_eq!(
             (out.joints[0], out.weights[0], out.clamped),

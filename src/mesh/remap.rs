@@ -559,7 +559,8 @@ mod tests {
     /// The plain way: a map of all indices of a corner.
     fn naive(streams: &[&[u32]]) -> (Vec<u32>, Vec<u32>) {
         let mut seen: HashMap<Vec<u32>, u32> = HashMap::new();
-        let (mut numbers, mut firsts) = (Vec::new(), Vec::new());
+        let mut numbers = Vec::new();
+        let mut firsts = Vec::new();
         for corner in 0..streams[0].len() {
             let key = streams.iter().map(|stream| stream[corner]).collect();
             let next = firsts.len() as u32;

@@ -142,7 +142,8 @@ mod tests {
         #[test]
         fn both_ways_find_the_same(corners in prop::collection::vec(5..60_u32, 1..200)) {
             let meter = Meter::of_call(&Limits::default());
-            let (count, corners) = (corners.len() as u64, corners.into_iter());
+            let count = corners.len() as u64;
+            let corners = corners.into_iter();
             let table = UsedVertices::by_table(corners.clone(), &(5..60), count, 0, &meter).unwrap();
             let sorted = UsedVertices::by_sorting(corners.clone(), count, 0, &meter).unwrap();
             prop_assert_eq!(&table, &sorted);

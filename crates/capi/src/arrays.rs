@@ -88,10 +88,8 @@ pub unsafe extern "C" fn mm_texts(
         let each = each.ok_or_else(|| Fail::argument("expected a callback, found NULL"))?;
         for text in file.file.texts() {
             let (address, text) = text?;
-            let (address, text) = (
-                c_string(&address.to_string()),
-                text.to_string_lossy().into_owned(),
-            );
+            let address = c_string(&address.to_string());
+            let text = text.to_string_lossy().into_owned();
             let with_end: Vec<u8> = text.bytes().chain([0]).collect();
             // SAFETY: the caller's function, with the arguments that the header promises.
             if unsafe { each(user, address.as_ptr(), with_end.as_ptr().cast(), text.len()) } != 0 {

@@ -117,7 +117,8 @@ fn fill(
         let cache = handle::get::<Shared>(cache)?;
         let file = handle::get::<File>(file)?;
         let place = handle::get::<Place>(out)?;
-        let (proxy, parts) = (file.cgeo()?, snapshot::parts(parts)?);
+        let proxy = file.cgeo()?;
+        let parts = snapshot::parts(parts)?;
         place.fill(|_| Ok(Filled::Shared(get(&cache.0, proxy, parts)?)))
     })
 }

@@ -72,8 +72,10 @@ fn number(shard: usize, index: usize, generation: usize) -> usize {
 fn parts(handle: usize) -> Option<(usize, usize, usize)> {
     let below = |bits: u32| (1_usize << bits).wrapping_sub(1);
     let rest = handle >> ALIGNED;
-    let (shard, rest) = (rest & below(SHARD_BITS), rest >> SHARD_BITS);
-    let (index, generation) = (rest & below(INDEX_BITS), handle >> GENERATION_SHIFT);
+    let shard = rest & below(SHARD_BITS);
+    let rest = rest >> SHARD_BITS;
+    let index = rest & below(INDEX_BITS);
+    let generation = handle >> GENERATION_SHIFT;
     (number(shard, index, generation) == handle).then_some((shard, index, generation))
 }
 

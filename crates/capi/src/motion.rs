@@ -100,7 +100,9 @@ pub unsafe extern "C" fn mm_cgeo_timing(file: *const mm_file, out: *mut mm_timin
     guard(|| {
         let file = handle::get::<File>(file)?;
         let timing = file.cgeo()?.timing().ok_or(Fail::Absent)?;
-        let (start, step, count) = (timing.start(), timing.step(), timing.count());
+        let start = timing.start();
+        let step = timing.step();
+        let count = timing.count();
         let rate = if step == 0.0 { 0.0 } else { 1.0 / step };
         let times = mm_timing {
             count,
@@ -225,10 +227,8 @@ unsafe fn write_at(
     ) -> meshmap::Result<()>,
 ) -> mm_status {
     guard(|| {
-        let (file, cache) = (
-            handle::get::<File>(file)?,
-            handle::get_if_any::<Shared>(cache)?,
-        );
+        let file = handle::get::<File>(file)?;
+        let cache = handle::get_if_any::<Shared>(cache)?;
         let proxy = file.cgeo()?;
         // SAFETY: the caller's, as the header says.
         let (mut target, timing, seconds) = unsafe {
@@ -285,11 +285,10 @@ pub unsafe extern "C" fn mm_cgeo_positions_at(
     capacity: usize,
     count: *mut usize,
 ) -> mm_status {
-    let (at, out) = (
-        (timing, seconds, time_count, wrap),
-        (out, stride, capacity, count),
-    );
-    let (own, cached) = (Proxy::positions_at, SnapshotCache::positions_at);
+    let at = (timing, seconds, time_count, wrap);
+    let out = (out, stride, capacity, count);
+    let own = Proxy::positions_at;
+    let cached = SnapshotCache::positions_at;
     // SAFETY: the caller's, as the header says.
     unsafe {
         write_at(
@@ -320,11 +319,10 @@ pub unsafe extern "C" fn mm_cgeo_normals_at(
     capacity: usize,
     count: *mut usize,
 ) -> mm_status {
-    let (at, out) = (
-        (timing, seconds, time_count, wrap),
-        (out, stride, capacity, count),
-    );
-    let (own, cached) = (Proxy::normals_at, SnapshotCache::normals_at);
+    let at = (timing, seconds, time_count, wrap);
+    let out = (out, stride, capacity, count);
+    let own = Proxy::normals_at;
+    let cached = SnapshotCache::normals_at;
     // SAFETY: the caller's, as the header says.
     unsafe {
         write_at(
@@ -354,10 +352,8 @@ pub unsafe extern "C" fn mm_cgeo_velocities(
     count: *mut usize,
 ) -> mm_status {
     guard(|| {
-        let (file, cache) = (
-            handle::get::<File>(file)?,
-            handle::get_if_any::<Shared>(cache)?,
-        );
+        let file = handle::get::<File>(file)?;
+        let cache = handle::get_if_any::<Shared>(cache)?;
         let proxy = file.cgeo()?;
         // SAFETY: the caller's, as the header says.
         let (timing, mut target) = unsafe {

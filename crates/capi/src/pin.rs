@@ -16,7 +16,8 @@ pub(crate) fn pin() {
     }
 
     ONCE.call_once(|| {
-        let (address, mut module) = (pin as fn() as *const c_void, std::ptr::null_mut());
+        let address = pin as fn() as *const c_void;
+        let mut module = std::ptr::null_mut();
         // SAFETY: with FROM_ADDRESS, `address` lies inside a module, because it is the address of this function; `module` may be written.
         unsafe { GetModuleHandleExW(FROM_ADDRESS | PIN, address, &raw mut module) };
     });

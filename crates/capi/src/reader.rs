@@ -202,7 +202,8 @@ impl Reader {
         };
         let mut filled = 0;
         while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            let (start, wanted) = (offset.saturating_add(filled as u64), rest.len());
+            let start = offset.saturating_add(filled as u64);
+            let wanted = rest.len();
             let mut stored = 0;
             // SAFETY: the caller's function, with what it wants to be called with; `wanted` bytes may be written.
             let status = unsafe {

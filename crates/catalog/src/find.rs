@@ -158,7 +158,8 @@ fn walk(directory: &Path, below: &Path, selection: &Selection, found: &mut Found
     };
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
-        let (path, name) = (entry.path(), entry.file_name());
+        let path = entry.path();
+        let name = entry.file_name();
         let kind = match entry.file_type() {
             Ok(kind) => kind,
             Err(error) => {

@@ -39,13 +39,15 @@ pub fn of_pairs(pairs: &[(String, ArrayData, ArrayData)], tolerance: f64) -> Opt
     if left.as_bytes() == right.as_bytes() || left.shape() != right.shape() || a.len() != b.len() {
         return None;
     }
-    let (left, right) = (corners(left), corners(right));
+    let left = corners(left);
+    let right = corners(right);
     if sorted(&left) == sorted(&right) {
         return Some(Match::TrianglesReordered {
             indices: indices.clone(),
         });
     }
-    let (a, b) = (points(a), points(b));
+    let a = points(a);
+    let b = points(b);
     let cells = Cells::new(&a, tolerance)?;
     let (classes, largest) = matched(&a, &b, &cells)?;
     let own = cells.alike(&a, &left);

@@ -77,7 +77,8 @@ struct Windows {
 ///
 /// Returns an error if the file cannot be opened.
 pub(crate) fn open(path: &Path, bytes: u64) -> Result<(Source, Arc<Reads>), Problem> {
-    let (file, reads) = (File::open(path)?, Arc::new(Reads::default()));
+    let file = File::open(path)?;
+    let reads = Arc::new(Reads::default());
     let windows = Windows {
         file,
         bytes,

@@ -110,7 +110,8 @@ pub(crate) fn open<'a>(
 
 /// The number of bytes of JSON in a file.
 fn json_length(path: &Path) -> std::io::Result<u64> {
-    let (mut file, mut head) = (File::open(path)?, [0; 16]);
+    let mut file = File::open(path)?;
+    let mut head = [0; 16];
     if file.read_exact(&mut head).is_ok() && head.starts_with(b"glTF") {
         return Ok(head
             .last_chunk()
@@ -243,7 +244,8 @@ impl<'a> Gltf<'a> {
     pub(crate) fn mesh(&mut self, mesh: usize, primitive: usize) -> Result<Mesh> {
         let of = self.primitive(mesh, primitive);
         let attribute = |name: &str| index(&of["attributes"][name]);
-        let (positions, normals) = (attribute("POSITION"), attribute("NORMAL"));
+        let positions = attribute("POSITION");
+        let normals = attribute("NORMAL");
         let colors: Vec<(u32, usize)> = (0..COLOR_SETS)
             .filter_map(|set| Some((set, color(&of["attributes"], set)?)))
             .collect();
@@ -289,7 +291,8 @@ impl<'a> Gltf<'a> {
             shape.colors.insert(set, Rc::new(self.colors(accessor)?));
         }
         if let Some((joints, weights)) = influences {
-            let (joints, weights) = (self.elements(joints, false)?, self.elements(weights, true)?);
+            let joints = self.elements(joints, false)?;
+            let weights = self.elements(weights, true)?;
             let [joints, weights] = [joints, weights].map(Rc::new);
             shape.weights = Some(Weights {
                 joints,
@@ -627,7 +630,8 @@ pub(crate) fn index(of: &Value) -> Option<usize> {
 
 /// A name without the escapes of a URI.
 fn unescaped(uri: &str) -> String {
-    let (mut bytes, mut rest) = (Vec::new(), uri.as_bytes());
+    let mut bytes = Vec::new();
+    let mut rest = uri.as_bytes();
     while let Some((first, others)) = rest.split_first() {
         let escaped = others
             .get(..2)

@@ -14,7 +14,8 @@ pub(crate) fn memory(path: &Path) -> u64 {
     const GROWTH: u64 = 2;
     let Ok(file) = File::open(path) else { return 0 };
     let mut file = BufReader::with_capacity(256 << 10, file);
-    let (mut bytes, mut before) = (0_u64, [0, b'\n']);
+    let mut bytes = 0_u64;
+    let mut before = [0, b'\n'];
     while let Ok(piece) = file.fill_buf()
         && !piece.is_empty()
     {
@@ -38,7 +39,9 @@ pub(crate) fn memory(path: &Path) -> u64 {
 /// The objects of a file, in their order. Materials are from the MTL next to it.
 pub(crate) fn read(path: &Path) -> Result<Vec<Mesh>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
-    let (mut positions, mut coords, mut normals) = (Vec::new(), Vec::new(), Vec::new());
+    let mut positions = Vec::new();
+    let mut coords = Vec::new();
+    let mut normals = Vec::new();
     let mut colors = Vec::new();
     let library = File::open(path.with_extension("mtl")).map_err(|error| error.to_string())?;
     let mut known: BTreeSet<String> = BTreeSet::new();
@@ -95,7 +98,9 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Mesh>, String> {
             _ => {}
         }
     }
-    let (positions, coords, normals) = (Rc::new(positions), Rc::new(coords), Rc::new(normals));
+    let positions = Rc::new(positions);
+    let coords = Rc::new(coords);
+    let normals = Rc::new(normals);
     let colors = Rc::new(colors);
     let materials = Rc::new(materials);
     let shape = |object: Corners| Mesh {
@@ -121,7 +126,8 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Mesh>, String> {
 fn lines(mut file: impl BufRead) -> impl Iterator<Item = io::Result<(u64, String)>> {
     let mut next = 1;
     std::iter::from_fn(move || {
-        let (number, mut line) = (next, String::new());
+        let number = next;
+        let mut line = String::new();
         loop {
             match file.read_line(&mut line) {
                 Ok(0) if next == number => return None,
@@ -156,7 +162,8 @@ struct Corners {
 
 impl Corners {
     fn add(&mut self, text: &str, material: u32) -> Option<()> {
-        let (mut triangle, mut words) = ([[None; 3]; 3], text.split(' '));
+        let mut triangle = [[None; 3]; 3];
+        let mut words = text.split(' ');
         for corner in &mut triangle {
             for (index, text) in corner.iter_mut().zip(words.next()?.split('/')) {
                 // Numbers count from 1.
@@ -195,7 +202,8 @@ impl Corners {
 }
 
 fn numbers<const N: usize>(text: &str) -> Option<[f32; N]> {
-    let (mut numbers, mut words) = ([0.0; N], text.split(' '));
+    let mut numbers = [0.0; N];
+    let mut words = text.split(' ');
     for number in &mut numbers {
         *number = words.next()?.parse().ok()?;
     }

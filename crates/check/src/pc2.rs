@@ -15,7 +15,8 @@ impl PointCache {
         let told = |error: std::io::Error| error.to_string();
         let file = File::open(path).map_err(told)?;
         let length = file.metadata().map_err(told)?.len();
-        let (mut file, mut head) = (BufReader::with_capacity(256 << 10, file), [0; 32]);
+        let mut file = BufReader::with_capacity(256 << 10, file);
+        let mut head = [0; 32];
         file.read_exact(&mut head).map_err(told)?;
         let word = |word: usize| {
             head.as_chunks::<4>()
@@ -27,7 +28,8 @@ impl PointCache {
         let count = |at: usize| {
             usize::try_from(i32::from_le_bytes(word(at))).map_err(|error| error.to_string())
         };
-        let (points, samples) = (count(4)?, count(7)?);
+        let points = count(4)?;
+        let samples = count(7)?;
         if !head.starts_with(b"POINTCACHE2\0") || i32::from_le_bytes(word(3)) != 1 {
             return Err("no point cache of version 1".to_owned());
         }

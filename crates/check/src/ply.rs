@@ -25,7 +25,8 @@ pub(crate) fn read(path: &Path) -> Result<Mesh, String> {
     let header = Parser::<Vertex>::new()
         .read_header(&mut file)
         .map_err(|error| error.to_string())?;
-    let (mut vertices, mut faces) = (Vec::new(), Vec::new());
+    let mut vertices = Vec::new();
+    let mut faces = Vec::new();
     let mut names = BTreeSet::new();
     for (name, element) in &header.elements {
         match name.as_str() {

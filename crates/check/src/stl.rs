@@ -23,7 +23,8 @@ pub(crate) fn read(path: &Path) -> Result<Mesh, String> {
         return Err("a header of the other kind of STL, which is text".to_owned());
     }
     file.rewind().map_err(told)?;
-    let (mut positions, mut corners) = (Vec::new(), Vec::new());
+    let mut positions = Vec::new();
+    let mut corners = Vec::new();
     for triangle in stl_io::create_stl_reader(&mut file).map_err(told)? {
         let first = u32::try_from(positions.len()).unwrap_or(u32::MAX);
         corners.push([0, 1, 2].map(|corner| first.saturating_add(corner)));

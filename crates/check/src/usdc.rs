@@ -108,7 +108,8 @@ impl<'a> Array<'a> {
     pub fn halves(self) -> impl ExactSizeIterator<Item = f32> + 'a {
         self.bytes.as_chunks::<2>().0.iter().map(|bytes| {
             let bits = u16::from_le_bytes(*bytes);
-            let (exponent, part) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023) / 1024.0);
+            let exponent = i32::from(bits >> 10 & 31);
+            let part = f32::from(bits & 1023) / 1024.0;
             let size = if exponent == 0 {
                 part * 2.0
             } else {
@@ -404,11 +405,9 @@ impl<'a> Tables<'a> {
         if section.count()? != count {
             return Err("two numbers of paths".to_owned());
         }
-        let (numbers, elements, jumps) = (
-            section.integers(count)?,
-            section.integers(count)?,
-            section.integers(count)?,
-        );
+        let numbers = section.integers(count)?;
+        let elements = section.integers(count)?;
+        let jumps = section.integers(count)?;
         let mut paths = vec![None; count];
         // The next position, and its parent path.
         let mut work = vec![(0_usize, String::new())];
@@ -436,7 +435,8 @@ impl<'a> Tables<'a> {
                     return Err("a path that is there twice, or too deep".to_owned());
                 }
                 *place = Some(path.clone());
-                let (has_child, has_sibling) = (*jump > 0 || *jump == -1, *jump >= 0);
+                let has_child = *jump > 0 || *jump == -1;
+                let has_sibling = *jump >= 0;
                 if has_child {
                     if has_sibling {
                         let sibling = usize::try_from(*jump)
@@ -622,14 +622,16 @@ fn sections(bytes: &[u8]) -> Result<BTreeMap<&[u8], Cursor<'_>>> {
     let mut sections = BTreeMap::new();
     for _ in 0..contents.number()?.min(64) {
         let name = contents.take(16)?;
-        let (start, size) = (contents.number()?, contents.number()?);
+        let start = contents.number()?;
+        let size = contents.number()?;
         sections.insert(name, Cursor(Cursor::at(bytes, start)?.take(size)?));
     }
     Ok(sections)
 }
 
 fn tokens(mut section: Cursor<'_>) -> Result<Vec<String>> {
-    let (count, size) = (section.count()?, section.number()?);
+    let count = section.count()?;
+    let size = section.number()?;
     let text = section.unpack()?;
     if text.len() as u64 != size || text.last().is_some_and(|byte| *byte != 0) {
         return Err("tokens that end too early".to_owned());
@@ -671,11 +673,9 @@ fn sets(mut section: Cursor<'_>) -> Result<Vec<i32>> {
 /// The spec at each path. They are in the order of their numbers.
 fn specs(mut section: Cursor<'_>, paths: usize) -> Result<Vec<Spec>> {
     let count = section.count()?;
-    let (numbers, sets, kinds) = (
-        section.integers(count)?,
-        section.integers(count)?,
-        section.integers(count)?,
-    );
+    let numbers = section.integers(count)?;
+    let sets = section.integers(count)?;
+    let kinds = section.integers(count)?;
     if count != paths
         || !(0..)
             .zip(&numbers)

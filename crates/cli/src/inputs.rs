@@ -217,7 +217,8 @@ impl Memory {
 
     /// The settings for a command that needs `parts` equal shares of the memory: see [`limits_of`](Self::limits_of).
     pub(crate) fn reading(self, parts: u64) -> Reading {
-        let (memory, limits) = (self.whole(), self.limits_of(parts));
+        let memory = self.whole();
+        let limits = self.limits_of(parts);
         let network = self.network();
         Reading {
             memory,

@@ -259,7 +259,9 @@ fn few(words: impl Iterator<Item = String>, count: usize) -> Vec<String> {
 /// The blocks of an object: its numbers and texts on one line, then each list and each object.
 fn of_object(name: &str, object: &Map<String, Value>, facts: &Facts) -> Vec<Block> {
     const SHORT: usize = 24;
-    let (mut own, mut unknown, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    let mut own = Vec::new();
+    let mut unknown = Vec::new();
+    let mut others = Vec::new();
     for (name, value) in object {
         match (facts.words.iter().find(|(known, _)| known == name), value) {
             (Some((_, words)), _) if words.len() > SHORT => {

@@ -85,11 +85,14 @@ where
     let queue = Queue::new(pool.waiting_bytes);
     let (tasks, taken) = mpsc::channel::<usize>();
     let (done, results) = mpsc::channel();
-    let (taken, work) = (Arc::new(Mutex::new(taken)), Arc::new(work));
+    let taken = Arc::new(Mutex::new(taken));
+    let work = Arc::new(work);
     let mut started = 0;
     for _ in 0..threads {
-        let (taken, done) = (Arc::clone(&taken), done.clone());
-        let (items, work) = (Arc::clone(items), Arc::clone(&work));
+        let taken = Arc::clone(&taken);
+        let done = done.clone();
+        let items = Arc::clone(items);
+        let work = Arc::clone(&work);
         let turns = Arc::clone(&queue.turns);
         let take = move || {
             taken
@@ -119,7 +122,8 @@ where
     if started == 0 {
         return one_by_one(items, interrupted, &*work, hand_on);
     }
-    let (mut sent, mut handed) = (0, 0);
+    let mut sent = 0;
+    let mut handed = 0;
     let mut waiting = BTreeMap::new();
     while handed < items.len() && !interrupted.load(Ordering::Relaxed) {
         while sent < items.len().min(handed + started * AHEAD) && tasks.send(sent).is_ok() {
@@ -359,7 +363,8 @@ mod tests {
         let made = Arc::new(AtomicUsize::new(0));
         let before = Arc::new(AtomicUsize::new(0));
         let work = {
-            let (made, before) = (Arc::clone(&made), Arc::clone(&before));
+            let made = Arc::clone(&made);
+            let before = Arc::clone(&before);
             move |item: &usize| {
                 if *item == 0 {
                     thread::sleep(Duration::from_millis(100));
@@ -426,7 +431,8 @@ mod tests {
         }
         let interrupted = Arc::new(AtomicBool::new(false));
         let work = {
-            let (interrupted, counts) = (Arc::clone(&interrupted), Counts(Arc::clone(&ended)));
+            let interrupted = Arc::clone(&interrupted);
+            let counts = Counts(Arc::clone(&ended));
             move |item: &u64| {
                 let _ = &counts;
                 if *item == 0 {

@@ -75,7 +75,8 @@ fn opened(file: &MeshFile, lines: &mut Vec<String>) {
                 .map(|(name, count)| format!("{name} {count}"))
                 .collect();
             let address = without_names(&item.address);
-            let (start, end) = (item.range.start, item.range.end);
+            let start = item.range.start;
+            let end = item.range.end;
             vec![format!(
                 "part        {address}  {start:#x}..{end:#x}  {}",
                 counts.join(" ")
@@ -170,7 +171,8 @@ fn property(name: &str, value: &str) -> String {
 }
 
 fn line_ends(header: &[u8]) -> String {
-    let (lf, crlf) = (count(header, b"\n"), count(header, b"\r\n"));
+    let lf = count(header, b"\n");
+    let crlf = count(header, b"\r\n");
     format!(
         "header      {}, {lf} line ends, {crlf} of them CR LF",
         text::plural(header.len(), "byte")
@@ -201,7 +203,8 @@ fn snapshot(proxy: &Proxy, index: usize, lines: &mut Vec<String>) {
         let beginning = section.content.start..section.content.end.min(section.content.start + 4);
         let bytes = proxy.source().read(beginning).unwrap_or_default();
         let stored = section.content.end - section.content.start;
-        let (tag, size) = (section.tag, section.size);
+        let tag = section.tag;
+        let size = section.size;
         vec![format!(
             "  tag {tag:#010x}  size {size}  stored {stored}  begins {}",
             text::spaced_hex(&bytes)

@@ -44,7 +44,8 @@ impl Layout {
             };
         }
         let most = screen.width.saturating_sub(OTHERS).max(LEAST_PATH);
-        let (mut seen, mut ambiguous) = (HashSet::new(), HashSet::new());
+        let mut seen = HashSet::new();
+        let mut ambiguous = HashSet::new();
         for input in inputs {
             let cut = text::cut(&input.shown(), most);
             if !seen.insert(cut.clone()) {
@@ -71,7 +72,8 @@ impl Layout {
     /// The row of a file.
     pub(crate) fn line(&self, inspection: &Inspection) -> String {
         let path = inspection.input.shown();
-        let (mut counts, mut words) = (<[Option<String>; 2]>::default(), String::new());
+        let mut counts = <[Option<String>; 2]>::default();
+        let mut words = String::new();
         if let Some(facts) = &inspection.facts {
             (counts, words) = (
                 facts.summary.counts(["vert", "tri"]),

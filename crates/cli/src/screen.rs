@@ -76,10 +76,8 @@ impl Screen {
                     && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             }
         };
-        let (color, colors_problems) = (
-            has_colors(is_terminal),
-            has_colors(Term::stderr().is_term()),
-        );
+        let color = has_colors(is_terminal);
+        let colors_problems = has_colors(Term::stderr().is_term());
         /// The height of a terminal that does not report it.
         const USUAL_HEIGHT: usize = 24;
         let height =

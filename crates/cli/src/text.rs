@@ -32,7 +32,8 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
         return text.to_owned();
     }
     let room = most.saturating_sub(2);
-    let (head, tail) = (room - room / 2, room / 2);
+    let head = room - room / 2;
+    let tail = room / 2;
     let start = taken(text.chars(), head);
     let end: String = taken(text.chars().rev(), tail).chars().rev().collect();
     format!("{start}..{end}")

@@ -260,7 +260,8 @@ impl Files<'_> {
             Ok(found) => self.place(name, found, outcome),
             Err(problem) => Err(*problem),
         };
-        let (found, is_used) = (found.as_ref().ok(), texture.is_ok());
+        let found = found.as_ref().ok();
+        let is_used = texture.is_ok();
         outcome.textures.add(name, found, is_used, &search);
         texture
     }
@@ -324,7 +325,8 @@ impl Files<'_> {
 
     /// The image as a PNG, whose memory is charged until the call ends.
     fn png(&self, found: &Found) -> Result<Arc<Vec<u8>>, ImageProblem> {
-        let (library, budget) = (&self.job.library, &self.job.budget);
+        let library = &self.job.library;
+        let budget = &self.job.budget;
         let needed = library.needed_by_png(found)?;
         let png = decode_within(budget, needed, |most| library.as_png(found, most))?;
         keep_image(budget, png.len() as u64)?;
@@ -337,7 +339,8 @@ impl Files<'_> {
         if !is_gltf && !self.job.target.is_usd() {
             return Ok(Alpha::Opaque);
         }
-        let (library, budget) = (&self.job.library, &self.job.budget);
+        let library = &self.job.library;
+        let budget = &self.job.budget;
         let needed = library.needed_bytes(found)?;
         match decode_within(budget, needed, |most| library.alpha(found, most)) {
             // The head of an image may say that it has no alpha channel, which takes no memory.

@@ -129,7 +129,8 @@ impl<'a> Plan<'a> {
         }
         let count = positions.len() as u64;
         if frame.from != frame.to {
-            let (from, to) = (frame.from, frame.to);
+            let from = frame.from;
+            let to = frame.to;
             let change = Change::AxesTurned { from, to };
             outcome.report.change(change, count);
         }

@@ -12,7 +12,8 @@ const CHUNK: usize = 64 << 10;
 
 /// The maximum number of bytes that a PNG of these pixels has, and that writing it takes.
 pub(crate) fn most_bytes(width: u32, height: u32) -> u64 {
-    let (width, height) = (u64::from(width), u64::from(height));
+    let width = u64::from(width);
+    let height = u64::from(height);
     let row = width.saturating_mul(4).saturating_add(1);
     let rows = row.saturating_mul(height);
     // A code of the fast compression has at most 12 bits for a byte. Some rows and a chunk are in use meanwhile.

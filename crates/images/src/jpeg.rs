@@ -103,7 +103,8 @@ impl Frame {
 
     /// The memory that the decoder needs, without the file and the pixels.
     pub(crate) fn needed_bytes(&self) -> u64 {
-        let (mut most_across, mut most_down) = (1, 1);
+        let mut most_across = 1;
+        let mut most_down = 1;
         for [across, down] in &self.sampling {
             most_across = most_across.max(*across);
             most_down = most_down.max(*down);

@@ -332,10 +332,8 @@ impl<'a> Stream<'a> {
             let input = self.input.get(self.consumed..).unwrap_or_default();
             let decoded = decoder.decode(input, space);
             // Whatever a decoder claims.
-            let (used, count) = (
-                decoded.consumed.min(input.len()),
-                decoded.produced.min(space.len()),
-            );
+            let used = decoded.consumed.min(input.len());
+            let count = decoded.produced.min(space.len());
             let is_full = count == space.len();
             self.consumed = self.consumed.saturating_add(used);
             *at = at.saturating_add(count);

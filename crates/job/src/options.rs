@@ -171,7 +171,8 @@ impl<'de, T: FromStr<Err: fmt::Display>> Visitor<'de> for Text<T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut ends: A) -> Result<T, A::Error> {
-        let (start, stop) = (ends.next_element::<usize>()?, ends.next_element::<usize>()?);
+        let start = ends.next_element::<usize>()?;
+        let stop = ends.next_element::<usize>()?;
         match (
             start,
             stop.and_then(|stop| stop.checked_sub(1)),

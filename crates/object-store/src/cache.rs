@@ -95,7 +95,8 @@ impl RangeCache {
         } = &mut *state;
         let (start, entry) = files.get_mut(&key)?.range_mut(..=range.start).next_back()?;
         let part = |at: u64| usize::try_from(at - start).unwrap_or(usize::MAX);
-        let (first, last) = (part(range.start), part(range.end));
+        let first = part(range.start);
+        let last = part(range.end);
         let bytes = (last <= entry.bytes.len()).then(|| entry.bytes.slice(first..last))?;
         *ticks += 1;
         order.remove(&entry.tick);

@@ -127,7 +127,8 @@ impl State {
                 break;
             }
             let likely = likely.unwrap_or_else(|| range.clone());
-            let (remote, wanted) = (self.remote.clone(), likely.clone());
+            let remote = self.remote.clone();
+            let wanted = likely.clone();
             let fetched = tokio::spawn(async move {
                 // A damaged file may declare bytes beyond its end: they are not requested.
                 let length = remote
@@ -153,7 +154,9 @@ impl State {
 
     async fn decode(&self, ahead: &mut Ahead) -> Result<Play> {
         (&mut ahead.fetched).await??;
-        let (proxy, parts, index) = (self.proxy.clone(), self.parts, ahead.index);
+        let proxy = self.proxy.clone();
+        let parts = self.parts;
+        let index = ahead.index;
         let decoded = self.remote.run_blocking(move |_| {
             let mut mesh = MeshBuffer::default();
             proxy

@@ -264,7 +264,8 @@ impl Complete {
 
     /// `true` if the file at the place is the one that was written.
     fn is_own(&self) -> bool {
-        let (folder, name) = (&self.part.folder, self.place.name());
+        let folder = &self.part.folder;
+        let name = self.place.name();
         // Some network file systems number a file again when its name is looked up again. No two files have one precise time.
         let is_precise = self.stamp.is_some_and(|stamp| stamp.is_precise());
         folder.has(name, &self.part.file) || is_precise && folder.stamp_of(name) == self.stamp

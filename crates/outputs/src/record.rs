@@ -777,7 +777,8 @@ mod tests {
     #[test]
     fn links_in_place_of_the_record_are_not_followed() {
         let [root, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        let (root, other) = (root.path(), other.path());
+        let root = root.path();
+        let other = other.path();
         let places = places(root, 500);
         add(root, &places, "1");
         fs::rename(root.join(FOLDER), other.join("shards")).unwrap();
@@ -900,12 +901,11 @@ mod tests {
                         .unwrap()
                         / 1024
                 };
-                let (before, start) = (memory("VmRSS:"), ThreadTime::now());
+                let before = memory("VmRSS:");
+                let start = ThreadTime::now();
                 let known = read(root.path(), &task).known.len();
-                let (seconds, taken) = (
-                    start.elapsed().as_secs_f64(),
-                    memory("VmHWM:").saturating_sub(before),
-                );
+                let seconds = start.elapsed().as_secs_f64();
+                let taken = memory("VmHWM:").saturating_sub(before);
                 println!(
                     "{count} lines, 1,000 outputs, {what}: {seconds:.3} s of CPU, {taken} MiB"
                 );

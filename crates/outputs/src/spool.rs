@@ -73,7 +73,8 @@ mod tests {
         fs::write(first.files().join("part"), "x").unwrap();
         let second = Spool::new().unwrap();
         assert!(first.files().join("part").exists(), "it is used");
-        let (of_first, of_second) = (first.folder.clone(), second.folder.clone());
+        let of_first = first.folder.clone();
+        let of_second = second.folder.clone();
         drop(second);
         assert!(!of_second.exists());
         // A process that is killed unlocks its file, and leaves the rest.

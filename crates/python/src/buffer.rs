@@ -244,7 +244,8 @@ impl Held {
     /// `None` if the memory of the array is held by another call.
     fn new(buffer: &PyUntypedBuffer) -> Option<Option<Self>> {
         let start = buffer.buf_ptr() as usize;
-        let (mut first, mut end) = (start, start);
+        let mut first = start;
+        let mut end = start;
         for (stride, count) in buffer.strides().iter().zip(buffer.shape()) {
             let last = stride.unsigned_abs() * count.saturating_sub(1);
             if *stride < 0 {

@@ -260,7 +260,8 @@ fn made(
     table: Table,
     limit: Option<usize>,
 ) -> PyResult<Catalog> {
-    let (mut items, interrupt) = (Vec::new(), Interrupt::default());
+    let mut items = Vec::new();
+    let interrupt = Interrupt::default();
     let py = sources.py();
     let sources = if is_named(sources)? {
         add(sources, &mut items, &interrupt)?;

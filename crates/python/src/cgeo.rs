@@ -88,7 +88,8 @@ fn motion(
     out: Option<Bound<'_, PyAny>>,
     are_normals: bool,
 ) -> PyResult<Py<PyAny>> {
-    let (py, proxy) = (file.py(), proxy(file)?);
+    let py = file.py();
+    let proxy = proxy(file)?;
     let (timing, wrap) = (timing_of(py, &proxy, timing)?, crate::timing::wrap(wrap)?);
     let cache = cache.map(|cache| cache.get().get()).transpose()?;
     let file = file.as_super().get();
@@ -551,7 +552,9 @@ impl Cache {
         index: usize,
         parts: Option<PartNames>,
     ) -> PyResult<Decoded> {
-        let (cache, proxy, parts) = (self.get()?, proxy(file)?, PartNames::parts(parts)?);
+        let cache = self.get()?;
+        let proxy = proxy(file)?;
+        let parts = PartNames::parts(parts)?;
         let opened = file.as_super().get();
         let mesh = opened.run(file.py(), || cache.get(&proxy, index, parts))?;
         Ok(Decoded::new(
@@ -571,14 +574,17 @@ impl Cache {
         snapshots: Vec<usize>,
         parts: Option<PartNames>,
     ) -> PyResult<()> {
-        let (cache, proxy, parts) = (self.get()?, proxy(file)?, PartNames::parts(parts)?);
+        let cache = self.get()?;
+        let proxy = proxy(file)?;
+        let parts = PartNames::parts(parts)?;
         // Always in the pool of this process: what is decoded later needs one.
         detached(file.py(), true, || cache.prefetch(&proxy, snapshots, parts))
     }
 
     /// Releases all snapshots of a file.
     fn remove(&self, file: &Bound<'_, CGeoFile>) -> PyResult<()> {
-        let (cache, proxy) = (self.get()?, proxy(file)?);
+        let cache = self.get()?;
+        let proxy = proxy(file)?;
         file.py().detach(|| cache.remove(&proxy));
         Ok(())
     }

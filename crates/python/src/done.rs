@@ -72,7 +72,8 @@ impl Done {
         offsets: PyBuffer<i32>,
         bytes: PyBuffer<u8>,
     ) -> PyResult<Vec<u128>> {
-        let (offsets, bytes) = (offsets.to_vec(py)?, bytes.to_vec(py)?);
+        let offsets = offsets.to_vec(py)?;
+        let bytes = bytes.to_vec(py)?;
         let hashes = detached(py, true, || {
             let texts = offsets.par_windows(2).map(|ends| {
                 let [start, end] = ends else { return None };

@@ -509,7 +509,8 @@ impl File {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let (py, this) = (slf.py(), slf.get());
+        let py = slf.py();
+        let this = slf.get();
         let class = slf.get_type().name()?;
         if this.closed() {
             return Ok(format!("<meshmap.{class} {}, closed>", this.shown()));

@@ -450,7 +450,8 @@ pub(crate) fn numbers(
     if is_number || is_plain {
         return stored(py, attribute);
     }
-    let (count, lanes) = (attribute.len(), format.components as usize);
+    let count = attribute.len();
+    let lanes = format.components as usize;
     let values = handle.run(py, || {
         Ok(match lanes {
             1 => attribute.to_f32::<1>().into_flattened(),
@@ -468,7 +469,8 @@ pub(crate) fn numbers(
 
 /// The elements as they are in the file.
 pub(crate) fn stored(py: Python<'_>, attribute: Attribute) -> PyResult<Py<PyAny>> {
-    let (count, format) = (attribute.len(), attribute.format());
+    let count = attribute.len();
+    let format = attribute.format();
     buffer::of_bytes(
         py,
         attribute.into_bytes(),

@@ -166,7 +166,8 @@ impl Body {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let mesh = self.mesh.get(py)?;
         let method = format!("{:?}", mesh.method()).to_uppercase();
-        let (vertices, triangles) = (mesh.vertex_count(), mesh.triangle_count());
+        let vertices = mesh.vertex_count();
+        let triangles = mesh.triangle_count();
         Ok(format!(
             "<meshmap.Body {}: {method}, {vertices} vertices, {triangles} triangles>",
             self.index
@@ -224,7 +225,8 @@ impl Map {
     /// Texture coordinates, `float32 [vertices, 2]`, or attributes, `float32 [vertices, 4]`.
     #[getter]
     fn values(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let (body, index) = (self.body.get(), self.index);
+        let body = self.body.get();
+        let index = self.index;
         if self.is_uv {
             let coords = body.mesh.run(py, |mesh| {
                 mesh.uv_maps().nth(index).map(|map| map.read()).transpose()
@@ -241,14 +243,12 @@ impl Map {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        let (body, maps) = (
-            self.body.get(),
-            if self.is_uv {
-                "uv_maps"
-            } else {
-                "attribute_maps"
-            },
-        );
+        let body = self.body.get();
+        let maps = if self.is_uv {
+            "uv_maps"
+        } else {
+            "attribute_maps"
+        };
         let index = |index: usize| PyTuple::new(py, [index]).map(Some);
         let steps = [
             ("bodies", None),

@@ -17,7 +17,8 @@ use crate::tmf::TmfFile;
 
 /// Opens what the arguments mean, as the class of its format.
 pub(crate) fn open(py: Python<'_>, opened: Opened) -> PyResult<Py<PyAny>> {
-    let (source, reading) = (opened.source.clone(), opened.reading.clone());
+    let source = opened.source.clone();
+    let reading = opened.reading.clone();
     let origin = Arc::clone(&opened.origin);
     let options = origin.how.options;
     let make = move || Handle::new(source, reading, options, origin);

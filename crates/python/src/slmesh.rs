@@ -52,7 +52,8 @@ impl SlMeshFile {
     /// A level of detail by its name, with or without `_lod`; None if the asset has none of that name.
     #[pyo3(signature = (name="high_lod"))]
     fn lod(slf: &Bound<'_, Self>, name: &str) -> PyResult<Option<Block>> {
-        let (asset, lod) = (asset(slf)?, lod_named(name)?);
+        let asset = asset(slf)?;
+        let lod = lod_named(name)?;
         let file = slf.as_super().get();
         let mesh = file.run(slf.py(), || asset.lod(lod))?;
         Ok(mesh.map(|mesh| Block {

@@ -163,7 +163,8 @@ pub(crate) fn gone(what: &str) -> PyErr {
 /// A matrix of columns as rows, which NumPy multiplies with column vectors.
 fn transposed(matrix: &[f64; 16]) -> [f64; 16] {
     std::array::from_fn(|index| {
-        let (row, column) = (index / 4, index % 4);
+        let row = index / 4;
+        let column = index % 4;
         matrix.get(column * 4 + row).copied().unwrap_or_default()
     })
 }

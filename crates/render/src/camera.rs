@@ -107,7 +107,8 @@ impl View {
 
 /// The cosine and the sine of `step / steps` of a full turn.
 pub(crate) fn turn(step: u64, steps: u64) -> [f64; 2] {
-    let (eighths, steps) = (step * 8, steps.max(1));
+    let eighths = step * 8;
+    let steps = steps.max(1);
     let rest = (eighths % steps) as f64 / steps as f64 * FRAC_PI_4;
     let square = rest * rest;
     // The sums of powers, from their last members on.
@@ -169,7 +170,8 @@ pub(crate) struct Reach {
 impl Reach {
     /// The extent of no points; further points are counted from `origin`.
     pub(crate) fn new(frame: Frame, origin: [f64; 3]) -> Self {
-        let (least, greatest) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        let least = [f64::INFINITY; 3];
+        let greatest = [f64::NEG_INFINITY; 3];
         Self {
             origin,
             tangents: frame.tangents(),
@@ -446,7 +448,8 @@ mod tests {
                 .into_iter()
                 .cycle(),
         ) {
-            let (point, angle) = ([1.0, 2.0, 3.0], turn(turn_by.quarters().into(), 4));
+            let point = [1.0, 2.0, 3.0];
+            let angle = turn(turn_by.quarters().into(), 4);
             let expected =
                 View::new(up, Viewpoint::default(), turn(0, 1)).apply(turn_by.about(up, point));
             let seen = View::new(up, Viewpoint::default(), angle).apply(point);
@@ -482,10 +485,8 @@ mod tests {
                     .all(|place| inside(place.x, 300) && inside(place.y, 200)),
                 "{up:?}"
             );
-            let (top, bottom) = (
-                seen.iter().map(|place| place.y).min(),
-                seen.iter().map(|place| place.y).max(),
-            );
+            let top = seen.iter().map(|place| place.y).min();
+            let bottom = seen.iter().map(|place| place.y).max();
             assert!(
                 (bottom.unwrap() - top.unwrap() - 200 * 256 * 9 / 10).abs() <= 2
                     || matches!(up, Axis::X | Axis::NegX)

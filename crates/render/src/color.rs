@@ -52,7 +52,8 @@ impl Palette {
         } else {
             at - below as f32
         };
-        let (a, b) = (self.heat[below], self.heat[below + 1]);
+        let a = self.heat[below];
+        let b = self.heat[below + 1];
         std::array::from_fn(|channel| a[channel] + (b[channel] - a[channel]) * fraction)
     }
 }
@@ -61,7 +62,8 @@ impl Palette {
 pub(crate) fn light(bytes: [u8; 3]) -> Light {
     bytes.map(|byte| {
         let wanted = f32::from(byte) / 255.0;
-        let (mut below, mut above) = (0.0, 1.0);
+        let mut below = 0.0;
+        let mut above = 1.0;
         // As often as numbers of this precision can be halved.
         for _ in 0..24 {
             let middle = (below + above) * 0.5;

@@ -488,7 +488,9 @@ impl Pixel<'_> {
     fn shade(&self, ids: &[u32]) -> Option<Found> {
         let mut color = [0.0; 4];
         // The triangle with most samples, the first if there are several.
-        let (mut most, mut nearness, mut normal) = (0, 0.0, [0.0; 3]);
+        let mut most = 0;
+        let mut nearness = 0.0;
+        let mut normal = [0.0; 3];
         for (first, id) in ids.iter().enumerate() {
             if *id == NONE || ids.iter().take(first).any(|before| before == id) {
                 continue;
@@ -541,7 +543,9 @@ impl Pixel<'_> {
 
     /// The number of samples of a triangle, and the place in their middle.
     fn middle(&self, ids: &[u32], id: u32) -> (i64, i64, i64) {
-        let (mut count, mut x, mut y) = (0_i64, 0_i64, 0_i64);
+        let mut count = 0_i64;
+        let mut x = 0_i64;
+        let mut y = 0_i64;
         for (_, [sx, sy]) in ids
             .iter()
             .zip(self.samples)

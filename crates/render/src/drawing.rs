@@ -191,7 +191,8 @@ impl Vertices<'_> {
         semantic: &Semantic,
         report: &mut Report,
     ) -> Result<()> {
-        let (view, used) = (self.view, self.used);
+        let view = self.view;
+        let used = self.used;
         let address_of = |place| format!("{}.{semantic}[{}]", view.address(), used.index(place));
         let replaced = replace_non_finite(elements, address_of, self.zero_non_finite)?;
         let address = || format!("{}.{semantic}", view.address());
@@ -451,7 +452,8 @@ impl Drawing {
     fn is_faint(&self, view: &View) -> bool {
         const LEAST: f64 = 1e-3;
         let seen = |point: [f32; 3]| view.apply(point.map(f64::from));
-        let (mut least, mut most) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        let mut least = [f64::INFINITY; 3];
+        let mut most = [f64::NEG_INFINITY; 3];
         for point in self.positions.iter().map(|point| seen(*point)) {
             least = [0, 1, 2].map(|axis| f64::min(least[axis], point[axis]));
             most = [0, 1, 2].map(|axis| f64::max(most[axis], point[axis]));
@@ -510,7 +512,8 @@ impl Drawing {
         /// The work for a picture of anything, above all its shadow: a file of a few bytes may have any number of frames.
         const WORK_OF_MOMENT: u64 = 1 << 18;
         let has_colors = meshes.iter().any(|mesh| mesh.view.has(&Semantic::Color(0)));
-        let (mut drawn, mut read) = ([0_usize; 2], 0_u64);
+        let mut drawn = [0_usize; 2];
+        let mut read = 0_u64;
         for mesh in meshes {
             let [vertices, triangles] = size(&mesh.view, scene.are_points());
             drawn = [

@@ -43,7 +43,8 @@ impl Shadow {
         pass: &impl Pass,
         budget: &Budget,
     ) -> Result<Option<Self>> {
-        let (mut least, mut greatest) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+        let mut least = [f64::INFINITY; 2];
+        let mut greatest = [f64::NEG_INFINITY; 2];
         for point in &scene.positions {
             let [x, _, z] = camera.above_ground(*point);
             for (axis, number) in [x, z].into_iter().enumerate() {
@@ -107,7 +108,8 @@ impl Shadow {
         if !(x >= 0.0 && y >= 0.0 && x < last && y < last) {
             return 0.0;
         }
-        let (left, above) = (x as usize, y as usize);
+        let left = x as usize;
+        let above = y as usize;
         let at = |column: usize, row: usize| {
             let index = row * SIDE as usize + column;
             self.missing.get(index).copied().unwrap_or(0.0)
@@ -192,7 +194,8 @@ fn add(sums: &mut [f32], row: &[f32]) {
 
 fn transposed(pixels: &[f32], side: usize) -> Vec<f32> {
     let at = |index: usize| {
-        let (row, column) = (index / side, index % side);
+        let row = index / side;
+        let column = index % side;
         pixels.get(column * side + row).copied().unwrap_or(0.0)
     };
     (0..pixels.len()).map(at).collect()

@@ -85,11 +85,10 @@ pub(crate) fn with_scale(picture: &Picture, largest: f64, background: Background
     };
     let mut whole = Picture::plain(frame, background);
     whole.paste(picture, 0, 0);
-    let (left, right) = (
-        MARGIN.min(frame.width / 4),
-        frame.width - MARGIN.min(frame.width / 4),
-    );
-    let (top, steps) = (picture.height() + 2, (right - left).max(2) - 1);
+    let left = MARGIN.min(frame.width / 4);
+    let right = frame.width - MARGIN.min(frame.width / 4);
+    let top = picture.height() + 2;
+    let steps = (right - left).max(2) - 1;
     let palette = Palette::new();
     for column in left..right {
         let [red, green, blue] = color::bytes(palette.heat((column - left) as f32 / steps as f32));

@@ -86,7 +86,8 @@ fn look_for(
         Ok(found) => decoded(found, render, budget),
         Err(problem) => Err(*problem),
     };
-    let (found, is_used) = (found.as_ref().ok(), decoded.is_ok());
+    let found = found.as_ref().ok();
+    let is_used = decoded.is_ok();
     rendered.textures.add(name, found, is_used, &search);
     decoded
 }

@@ -34,10 +34,8 @@ impl Face {
     fn parse(file: &'static [u8]) -> Option<Self> {
         let face = RawFace::parse(file, 0).ok()?;
         let table = |name| face.table(Tag::from_bytes(name));
-        let (head, lines) = (
-            head::Table::parse(table(b"head")?)?,
-            hhea::Table::parse(table(b"hhea")?)?,
-        );
+        let head = head::Table::parse(table(b"head")?)?;
+        let lines = hhea::Table::parse(table(b"hhea")?)?;
         let count = maxp::Table::parse(table(b"maxp")?)?.number_of_glyphs;
         let places = loca::Table::parse(count, head.index_to_location_format, table(b"loca")?)?;
         let scale = LINE as f32 / (f32::from(lines.ascender) - f32::from(lines.descender));
@@ -128,13 +126,16 @@ impl OutlineBuilder for Outline {
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let (by, to) = (self.place(x1, y1), self.place(x, y));
+        let by = self.place(x1, y1);
+        let to = self.place(x, y);
         self.rasterizer.draw_quad(self.last, by, to);
         self.last = to;
     }
 
     fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let (a, b, to) = (self.place(x1, y1), self.place(x2, y2), self.place(x, y));
+        let a = self.place(x1, y1);
+        let b = self.place(x2, y2);
+        let to = self.place(x, y);
         self.rasterizer.draw_cubic(self.last, a, b, to);
         self.last = to;
     }
@@ -152,7 +153,8 @@ pub(crate) fn width(text: &str) -> f32 {
 
 /// The number of letters that fit into a width, and their own width.
 fn fitting(letters: impl Iterator<Item = char>, most: f32) -> (usize, f32) {
-    let (mut count, mut width) = (0, 0.0);
+    let mut count = 0;
+    let mut width = 0.0;
     for letter in letters {
         let next = width + FONT.advance(letter);
         if next > most {
@@ -190,7 +192,8 @@ pub(crate) fn cut(text: &str, most: u32, share: f32) -> String {
 /// A text on lines of a width in pixels, broken at blanks if there are any.
 pub(crate) fn wrap(text: &str, most: u32) -> Vec<String> {
     let most = most as f32;
-    let (mut lines, mut line) = (Vec::new(), String::new());
+    let mut lines = Vec::new();
+    let mut line = String::new();
     for word in text.split_whitespace() {
         if !line.is_empty() {
             let joined = format!("{line} {word}");

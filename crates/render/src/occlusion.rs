@@ -80,18 +80,21 @@ impl Surfaces<'_> {
         if *distance == f32::INFINITY {
             return 1.0;
         }
-        let (x, y) = (column as f32 + 0.5, row as f32 + 0.5);
+        let x = column as f32 + 0.5;
+        let y = row as f32 + 0.5;
         let point = self.lens.point(x, y, *distance);
         let radius = RADIUS * self.lens.focal / distance;
         let across = self.frame.width.div_ceil(2);
         let mut shaded = 0.0;
         for [dx, dy] in spiral {
-            let (there_x, there_y) = (x + dx * radius, y + dy * radius);
+            let there_x = x + dx * radius;
+            let there_y = y + dy * radius;
             if there_x < 0.0 || there_y < 0.0 {
                 continue;
             }
             // Saturates.
-            let (c, r) = (there_x as u32 / 2, there_y as u32 / 2);
+            let c = there_x as u32 / 2;
+            let r = there_y as u32 / 2;
             if c >= across || (c * 2, r * 2) == (column, row) {
                 continue;
             }
@@ -127,11 +130,10 @@ impl Surfaces<'_> {
         let Some(own) = self.distance.get(index) else {
             return 1.0;
         };
-        let (columns, rows) = (
-            column.saturating_sub(2)..(column + 2).min(self.frame.width),
-            row.saturating_sub(2)..(row + 2).min(self.frame.height),
-        );
-        let (mut sum, mut count) = (0.0, 0.0);
+        let columns = column.saturating_sub(2)..(column + 2).min(self.frame.width);
+        let rows = row.saturating_sub(2)..(row + 2).min(self.frame.height);
+        let mut sum = 0.0;
+        let mut count = 0.0;
         for r in rows {
             let line = self.index(columns.start, r)..self.index(columns.start, r) + columns.len();
             let (Some(near), Some(reached)) = (self.distance.get(line.clone()), reached.get(line))

@@ -110,10 +110,8 @@ struct Side {
 impl Side {
     fn new(from: Place, to: Place) -> Self {
         let is_own = to.y < from.y || to.y == from.y && to.x > from.x;
-        let (right, down) = (
-            i64::from(from.y - to.y) << FINE,
-            i64::from(to.x - from.x) << FINE,
-        );
+        let right = i64::from(from.y - to.y) << FINE;
+        let down = i64::from(to.x - from.x) << FINE;
         Self {
             from,
             to,
@@ -251,21 +249,19 @@ impl<'a> Band<'a> {
         let end = |place: i32, most: u32| {
             u32::try_from((place >> FINE) + 1).map_or(0, |place| place.min(most))
         };
-        let (columns, rows) = (
-            first(x.start, 0)..end(x.end, self.width),
-            first(y.start, self.rows.start)..end(y.end, self.rows.end),
-        );
+        let columns = first(x.start, 0)..end(x.end, self.width);
+        let rows = first(y.start, self.rows.start)..end(y.end, self.rows.end);
         if columns.is_empty() || rows.is_empty() {
             return;
         }
         let sides = [Side::new(b, c), Side::new(c, a), Side::new(a, b)];
         // The change of nearness from one part of a pixel to the next.
-        let (ab, ac) = (
-            f64::from(b.nearness) - f64::from(a.nearness),
-            f64::from(c.nearness) - f64::from(a.nearness),
-        );
-        let (dx, dy) = (f64::from(b.x - a.x), f64::from(b.y - a.y));
-        let (ex, ey) = (f64::from(c.x - a.x), f64::from(c.y - a.y));
+        let ab = f64::from(b.nearness) - f64::from(a.nearness);
+        let ac = f64::from(c.nearness) - f64::from(a.nearness);
+        let dx = f64::from(b.x - a.x);
+        let dy = f64::from(b.y - a.y);
+        let ex = f64::from(c.x - a.x);
+        let ey = f64::from(c.y - a.y);
         let along_x = (ab * ey - ac * dy) / area as f64;
         let along_y = (ac * dx - ab * ex) / area as f64;
         let step = along_x * f64::from(PIXEL);
@@ -282,7 +278,8 @@ impl<'a> Band<'a> {
                 let first =
                     (row - self.rows.start) as usize * self.width as usize + columns.start as usize;
                 let pixels = (first + inside.start) * count..(first + inside.end) * count;
-                let (index, across) = (pixels.start + sample, x + ((inside.start as i64) << FINE));
+                let index = pixels.start + sample;
+                let across = x + ((inside.start as i64) << FINE);
                 if let (Some(ids), Some(nearness)) = (
                     self.ids.get_mut(pixels.clone()),
                     self.nearness.get_mut(pixels),
@@ -327,7 +324,8 @@ impl<'a> Band<'a> {
 fn inside(sides: &[Side; 3], line: [i64; 3], pixels: usize) -> Range<usize> {
     /// As many are looked at one by one, which is faster than a division.
     const FEW: usize = 12;
-    let (mut first, mut end) = (0, pixels as i64);
+    let mut first = 0;
+    let mut end = pixels as i64;
     if pixels <= FEW {
         let is_inside = |pixel: &i64| {
             let at = |side: usize| line[side] + sides[side].right * pixel;
@@ -430,7 +428,8 @@ mod tests {
                 (b, c) = (c, b);
             }
             let sides = [Side::new(b, c), Side::new(c, a), Side::new(a, b)];
-            let (x, y) = (i64::from(random(2560)), i64::from(random(2000)));
+            let x = i64::from(random(2560));
+            let y = i64::from(random(2000));
             let line = [sides[0].at(x, y), sides[1].at(x, y), sides[2].at(x, y)];
             let found = inside(&sides, line, 60);
             for pixel in 0..60 {

@@ -45,7 +45,8 @@ impl Render {
 
     /// The cosine and the sine of the angle of a picture of a turntable.
     fn angle(&self, picture: u32, pictures: u32) -> [f64; 2] {
-        let (picture, pictures) = (u64::from(picture), u64::from(pictures));
+        let picture = u64::from(picture);
+        let pictures = u64::from(pictures);
         turn(
             4 * picture + u64::from(self.turn.quarters()) * pictures,
             4 * pictures,
@@ -113,7 +114,8 @@ impl Render {
         /// On a turntable, a scene may be faint from some sides.
         const SIDES: u32 = 8;
         let mut scene = Drawing::of(file, self, moment, images, budget, rendered)?;
-        let (up, frame) = (scene.up, self.frame());
+        let up = scene.up;
+        let frame = self.frame();
         let sides = if self.turntable.is_some() { SIDES } else { 1 };
         let views: Vec<View> = (0..sides)
             .map(|side| View::new(up, self.view, self.angle(side, sides)))
@@ -215,7 +217,8 @@ impl Render {
         let named = self.moment(file)?;
         let scene = self.drawing(file, named.moment, images, budget, &mut rendered)?;
         rendered.moment = named.to_text();
-        let (up, frame) = (scene.up, self.frame());
+        let up = scene.up;
+        let frame = self.frame();
         let views =
             || (0..pictures).map(|step| View::new(up, self.view, self.angle(step, pictures)));
         let mut reach = Reach::new(frame, middle(&scene));
@@ -373,7 +376,8 @@ impl Render {
         other: &MeshFile,
         path: impl AsRef<Path>,
     ) -> Result<Rendered> {
-        let (place, budget) = (&Place::at(path)?, &Budget::of_pictures(file));
+        let place = &Place::at(path)?;
+        let budget = &Budget::of_pictures(file);
         budget.run(|| self.write_difference_within(file, other, place, budget))
     }
 

@@ -97,7 +97,9 @@ impl Seen<'_> {
     /// The colour and the opacity between three vertices; `None` if one of them has none.
     fn mixed(&self, corners: [usize; 3], near: &Shares) -> Option<Texel> {
         let [a, b, c] = corners.map(|corner| self.scene.colors.get(corner).copied().flatten());
-        let (a, b, c) = (a?, b?, c?);
+        let a = a?;
+        let b = b?;
+        let c = c?;
         let mixed = |at: usize| near.mixed([a[at], b[at], c[at]]);
         Some([mixed(0), mixed(1), mixed(2), mixed(3)])
     }

@@ -75,7 +75,8 @@ impl Texture {
             let [u, v] = [step[0] * sides[0], step[1] * sides[1]];
             (u * u + v * v).sqrt()
         };
-        let (right, below) = (length(right), length(below));
+        let right = length(right);
+        let below = length(below);
         let step = if right > below { right } else { below };
         let (level, share) = level_of(step);
         let near = self.level(level, place);
@@ -174,7 +175,8 @@ fn half_of(texels: &[[u8; 4]], sides: [u32; 2], half: [u32; 2], light: &[f32; 25
     let [width, height] = half;
     let mut bytes = Vec::with_capacity(width as usize * height as usize);
     let at = |x: u32, y: u32| {
-        let (x, y) = (x.min(sides[0] - 1), y.min(sides[1] - 1));
+        let x = x.min(sides[0] - 1);
+        let y = y.min(sides[1] - 1);
         let index = y as usize * sides[0] as usize + x as usize;
         texels.get(index).copied().unwrap_or_default()
     };

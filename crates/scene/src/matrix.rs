@@ -41,7 +41,8 @@ pub fn rounded(matrix: &[f64; 16]) -> [f32; 16] {
 pub fn multiply(a: &[f64; 16], b: &[f64; 16]) -> [f64; 16] {
     let mut product = [0.0; 16];
     for (index, number) in product.iter_mut().enumerate() {
-        let (column, row) = (index / 4, index % 4);
+        let column = index / 4;
+        let row = index % 4;
         *number = (0..4).map(|k| a[k * 4 + row] * b[column * 4 + k]).sum();
     }
     product
@@ -51,7 +52,10 @@ pub fn multiply(a: &[f64; 16], b: &[f64; 16]) -> [f64; 16] {
 #[must_use]
 pub fn invert(m: &[f64; 16]) -> Option<[f64; 16]> {
     let column = |c: usize| [m[c * 4], m[c * 4 + 1], m[c * 4 + 2]];
-    let (x, y, z, t) = (column(0), column(1), column(2), column(3));
+    let x = column(0);
+    let y = column(1);
+    let z = column(2);
+    let t = column(3);
     let determinant = dot(x, cross(y, z));
     if determinant == 0.0 || !determinant.is_finite() {
         return None;

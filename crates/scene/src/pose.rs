@@ -155,17 +155,17 @@ fn apply_matrix<const N: usize>(matrix: &[[f64; 4]; 3], kind: VectorKind, value:
 
 /// The mean of the matrices of a vertex by its weights; `None` for a vertex that rests.
 fn blend(matrices: &[Matrix], influences: &Influences, vertex: usize) -> Option<[[f64; 4]; 3]> {
-    let (joints, weights) = (
-        influences.joints.get(vertex)?,
-        influences.weights.get(vertex)?,
-    );
-    let (mut blended, mut sum) = ([[0.0; 4]; 3], 0.0);
+    let joints = influences.joints.get(vertex)?;
+    let weights = influences.weights.get(vertex)?;
+    let mut blended = [[0.0; 4]; 3];
+    let mut sum = 0.0;
     for (joint, weight) in joints
         .iter()
         .zip(weights)
         .filter(|(_, weight)| **weight > 0.0)
     {
-        let (matrix, weight) = (matrices.get(usize::from(*joint))?, f64::from(*weight));
+        let matrix = matrices.get(usize::from(*joint))?;
+        let weight = f64::from(*weight);
         sum += weight;
         for (out, number) in blended.iter_mut().flatten().zip(matrix.iter().flatten()) {
             *out += f64::from(*number) * weight;

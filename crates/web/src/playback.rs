@@ -80,11 +80,13 @@ impl Playing {
     fn new(file: &cgeo::Proxy, base: usize) -> Result<Self, Error> {
         let first = file.snapshot(base)?;
         let mesh = first.mesh(Parts::ALL)?;
-        let (topology, remap) = (mesh.topology, mesh.vertex_remap()?);
+        let topology = mesh.topology;
+        let remap = mesh.vertex_remap()?;
         // Points have none, whatever the file stores.
         let has_normals =
             !remap.indices().is_empty() && mesh.triangles.has_normals() && !mesh.normals.is_empty();
-        let (mesh, scratch) = (MeshBuffer::default(), Scratch::default());
+        let mesh = MeshBuffer::default();
+        let scratch = Scratch::default();
         Ok(Self {
             base,
             topology,

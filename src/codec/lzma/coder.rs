@@ -176,7 +176,8 @@ impl<'a> Coder<'a> {
         let mut other = usize::from(other) << 1;
         // The start of the tree: the second or third, and from the first difference on the first.
         let mut tree = 0x100;
-        let (mut node, mut parent) = (1, 1);
+        let mut node = 1;
+        let mut parent = 1;
         let mut place = tree + (other & tree) + node;
         let mut probability = probabilities[place & MASK].get();
         while node < 0x100 {

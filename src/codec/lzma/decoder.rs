@@ -333,7 +333,8 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "compressing what is decoded takes Miri minutes")]
     fn streams_leave_no_trace_in_what_is_kept() {
-        let (short, long) = (sample(100), sample(20_000));
+        let short = sample(100);
+        let long = sample(20_000);
         let mut kept = Lzma::default();
         for round in 0..60_usize {
             // These have 4096, 8, 16, 2 and 512 contexts.

@@ -91,7 +91,10 @@ impl<'a> Stream<'a> {
         let bits = if IS_USUAL { Bits::USUAL } else { self.bits };
         let Self { model, others, .. } = self;
         // Values that every symbol changes stay in registers as long as nothing else can see them.
-        let (mut coder, mut at, mut state, mut reps) = (self.coder, self.at, self.state, self.reps);
+        let mut coder = self.coder;
+        let mut at = self.at;
+        let mut state = self.state;
+        let mut reps = self.reps;
         let mut reach = 0;
         let mut previous = if at > 0 { out[at - 1] } else { 0 };
         let result = loop {

@@ -378,7 +378,8 @@ mod tests {
     use crate::options::Options;
 
     fn key(offset: u64) -> Key {
-        let (file, dialect) = (FileId::Proxy(1), Dialect::default());
+        let file = FileId::Proxy(1);
+        let dialect = Dialect::default();
         Key {
             file: Arc::new(FileKey {
                 file,
@@ -423,7 +424,9 @@ mod tests {
     }
 
     fn check(cache: &CachedMeshes) {
-        let (window, rest, free) = (slots(&cache.window), slots(&cache.rest), slots(&cache.free));
+        let window = slots(&cache.window);
+        let rest = slots(&cache.rest);
+        let free = slots(&cache.free);
         let oldest_first = slots(&cache.oldest_first);
         assert!(cache.bytes() <= cache.capacity && cache.oldest_first.bytes <= cache.capacity);
         assert!(cache.window.bytes <= cache.capacity / 8 || window.len() == 1);

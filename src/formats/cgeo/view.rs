@@ -360,7 +360,8 @@ mod tests {
         }
         records.set_shape(Shape::of_version_7(&counts));
         let texcoords = [first, second].into_iter().take(channels).collect();
-        let (file, dialect) = (FileId::Proxy(0), Dialect::default());
+        let file = FileId::Proxy(0);
+        let dialect = Dialect::default();
         let topology = TopologyId {
             file,
             dialect,

@@ -511,7 +511,8 @@ mod tests {
         let stride = as_u64(values.len() * 2)
             .checked_div(frames.into())
             .unwrap_or(0);
-        let (source, poses) = (Source::from_bytes(bytes), Channels::of(poses));
+        let source = Source::from_bytes(bytes);
+        let poses = Channels::of(poses);
         Frames {
             source,
             section,

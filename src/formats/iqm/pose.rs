@@ -468,9 +468,12 @@ mod tests {
 
     /// Spherical linear interpolation with the functions of the standard library, in twice the precision.
     fn slerp_by_the_book(a: [f32; 4], b: [f32; 4], fraction: f32) -> [f64; 4] {
-        let (a, b, fraction) = (a.map(f64::from), b.map(f64::from), f64::from(fraction));
+        let a = a.map(f64::from);
+        let b = b.map(f64::from);
+        let fraction = f64::from(fraction);
         let length = |q: [f64; 4]| q.iter().map(|c| c * c).sum::<f64>().sqrt();
-        let (a, b) = (a.map(|c| c / length(a)), b.map(|c| c / length(b)));
+        let a = a.map(|c| c / length(a));
+        let b = b.map(|c| c / length(b));
         let cosine: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
         let b = if cosine < 0.0 { b.map(|c| -c) } else { b };
         let angle = cosine.abs().min(1.0).acos();
@@ -510,7 +513,8 @@ mod tests {
 
         #[test]
         fn product_applies_the_inner_one_first(a in any_trs(), b in any_trs(), p in proptest::array::uniform3(-2.0_f32..2.0)) {
-            let (a, b) = (a.to_matrix(), b.to_matrix());
+            let a = a.to_matrix();
+            let b = b.to_matrix();
             prop_assert!(close(apply(&multiply(&a, &b), p), apply(&a, apply(&b, p))));
         }
 

@@ -368,7 +368,8 @@ mod tests {
     fn children_whose_place_is_sheared_by_the_parent_are_roots() {
         let mut flat = at(0., 0., 0.);
         flat[5] = 0.25;
-        let (s, c) = (0.5_f32.sqrt(), 0.5_f32.sqrt());
+        let s = 0.5_f32.sqrt();
+        let c = 0.5_f32.sqrt();
         let turned = [c, s, 0., 0., -s, c, 0., 0., 0., 0., 1., 0., 0., 0., 0., 1.];
         let pose = skin(&["mPelvis", "mChest"], vec![flat, turned])
             .bind_pose()

@@ -336,8 +336,10 @@ fn decode(
     at: (f64, Wrap),
     state: &mut StreamState,
 ) -> Task<Written> {
-    let (cache, clip) = (cache.0.clone(), clip.clone());
-    let (writer, mut frame) = (state.writer.take(), std::mem::take(&mut state.spare));
+    let cache = cache.0.clone();
+    let clip = clip.clone();
+    let writer = state.writer.take();
+    let mut frame = std::mem::take(&mut state.spare);
     AsyncComputeTaskPool::get().spawn(async move {
         let mut writer = match writer.map_or_else(|| FrameWriter::new(&clip, &cache), Ok) {
             Ok(writer) => writer,
@@ -378,7 +380,8 @@ fn prefetch(
     state.ahead.retain(|(index, _)| wanted.contains(index));
     for snapshot in wanted {
         if state.ahead.iter().all(|(index, _)| *index != snapshot) {
-            let (cache, clip) = (cache.0.clone(), clip.clone());
+            let cache = cache.0.clone();
+            let clip = clip.clone();
             let task = AsyncComputeTaskPool::get().spawn(async move {
                 // The frame that needs the snapshot reports its error.
                 let _ = cache.get(&clip.proxy, snapshot, parts);

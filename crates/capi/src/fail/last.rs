@@ -141,7 +141,8 @@ pub unsafe extern "C" fn mm_last_error(out: *mut mm_error) -> mm_status {
         let last = last.borrow();
         let record = last.as_ref().ok_or(Fail::Absent)?;
         let range = |range: &Option<Range<u64>>| range.clone().unwrap_or_default();
-        let (bytes, decoded) = (range(&record.bytes), range(&record.decoded));
+        let bytes = range(&record.bytes);
+        let decoded = range(&record.decoded);
         let error = mm_error {
             size: 0,
             status: record.status,

@@ -305,7 +305,8 @@ fn glances(
 
 /// Collects the facts of a file. `threads` threads inspect the snapshots, which matters if each inspection is a request.
 pub(super) fn facts(proxy: &Proxy, threads: usize, look: &mut Look<'_>) -> Facts {
-    let (depth, bytes) = (look.depth, look.bytes);
+    let depth = look.depth;
+    let bytes = look.bytes;
     let is_small = bytes.is_some_and(|bytes| bytes <= SMALL);
     let is_quick = depth == Depth::Headers && !is_small;
     let looked = proxy
@@ -446,7 +447,8 @@ fn meshes(
             }
         });
         let attributes = counts.map(|counts| {
-            let (has_normals, channels) = (counts.normals > 0, counts.texcoord_sets);
+            let has_normals = counts.normals > 0;
+            let channels = counts.texcoord_sets;
             let attributes = known.entry((has_normals, channels)).or_insert_with(|| {
                 let normal = has_normals.then_some(Semantic::Normal);
                 let semantics = [Semantic::Position].into_iter().chain(normal);
@@ -477,7 +479,8 @@ fn meshes(
 }
 
 fn values(proxy: &Proxy, glances: &[Option<Glance>], lists: &mut Lists) -> Value {
-    let (dialect, count) = (proxy.dialect(), proxy.snapshot_count());
+    let dialect = proxy.dialect();
+    let count = proxy.snapshot_count();
     let complete: Vec<Option<bool>> = glances
         .iter()
         .map(|glance| glance.map(|glance| glance.is_complete))
@@ -720,7 +723,8 @@ fn words_of(
         let rate = rate.trim_end_matches('0').trim_end_matches('.');
         let [start, last] =
             ["start", "last"].map(|name| values["time"][name].as_f64().map(text::seconds));
-        let (first, last) = (start.unwrap_or_default(), last.unwrap_or_default());
+        let first = start.unwrap_or_default();
+        let last = last.unwrap_or_default();
         format!(
             "first {first}, last {last}, one every {:.3} ms ({rate} fps)",
             step * 1000.0

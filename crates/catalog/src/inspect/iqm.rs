@@ -226,7 +226,8 @@ fn sections(source: &Source, bytes: Option<u64>) -> Option<Vec<Part>> {
             .map(u32::from_le_bytes)
             .map(u64::from)
     };
-    let (version, filesize) = (field(0x10)?, field(0x14)?);
+    let version = field(0x10)?;
+    let filesize = field(0x14)?;
     if !head.starts_with(raw::MAGIC) || filesize <= bytes {
         return None;
     }
@@ -246,7 +247,8 @@ fn sections(source: &Source, bytes: Option<u64>) -> Option<Vec<Part>> {
     ];
     let mut parts = Vec::new();
     for (name, count, offset, size) in places {
-        let (count, start) = (field(count)?, field(offset)?);
+        let count = field(count)?;
+        let start = field(offset)?;
         let range = start..start.saturating_add(count.saturating_mul(size));
         // No offset, no section.
         if range.is_empty() || start == 0 {

@@ -120,7 +120,8 @@ impl ErrorInfo {
                 message: error.message(),
             },
             Problem::Other { kind, message, .. } => {
-                let (kind, range) = (Cow::Borrowed(*kind), range.map(pair));
+                let kind = Cow::Borrowed(*kind);
+                let range = range.map(pair);
                 Self {
                     kind,
                     address,

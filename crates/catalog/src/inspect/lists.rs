@@ -41,7 +41,9 @@ impl Lists {
     ) -> Vec<T> {
         let known = LONGEST.iter().find(|(known, _)| *known == name);
         let longest = known.map_or(LONGEST_OTHER, |(_, longest)| *longest) * self.scale.max(1);
-        let (mut written, mut list, mut items) = (1, Vec::new(), items.into_iter());
+        let mut written = 1;
+        let mut list = Vec::new();
+        let mut items = items.into_iter();
         while let Some(item) = items.next() {
             if written > longest {
                 *self.omitted.entry(name.to_owned()).or_default() += 1 + items.count() as u64;

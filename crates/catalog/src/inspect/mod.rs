@@ -171,7 +171,8 @@ fn problems(file: &MeshFile, bytes: Option<u64>, depth: Depth) -> (Vec<Finding>,
 }
 
 fn look_at(file: MeshFile, with_facts: bool, inspection: &mut Inspection) {
-    let (depth, bytes) = (inspection.depth, inspection.bytes);
+    let depth = inspection.depth;
+    let bytes = inspection.bytes;
     let (findings, mut damages) = problems(&file, bytes, depth);
     inspection.format = Some(file.format());
     inspection.findings = findings;

@@ -116,7 +116,8 @@ impl Damage {
     /// The number of its bytes that exist, if it is truncated.
     #[must_use]
     pub fn there(&self, bytes: Option<u64>) -> Option<(u64, u64)> {
-        let (range, bytes) = (self.range.as_ref()?, bytes?);
+        let range = self.range.as_ref()?;
+        let bytes = bytes?;
         (range.end > bytes).then(|| (bytes.saturating_sub(range.start), range.end - range.start))
     }
 
@@ -443,7 +444,8 @@ impl Summary {
 
 /// The damage of a part that ends beyond the end of the file.
 pub(super) fn cut_off(address: Address, range: Range<u64>, bytes: u64) -> Damage {
-    let (there, all) = (bytes.saturating_sub(range.start), range.end - range.start);
+    let there = bytes.saturating_sub(range.start);
+    let all = range.end - range.start;
     let message = format!(
         "cut off: expected {}, found {}",
         text::plural(all, "byte"),

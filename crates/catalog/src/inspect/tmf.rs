@@ -115,7 +115,9 @@ fn stored_as(mesh: &Mesh) -> Value {
     const CUSTOM_COLOR: u16 = 23;
     const CUSTOM_INTEGER: u16 = 24;
     let mut bits = [const { BTreeSet::new() }; 4];
-    let (mut segments, mut coordinate_segments, mut custom) = (0_u64, 0_u64, 0_u64);
+    let mut segments = 0_u64;
+    let mut coordinate_segments = 0_u64;
+    let mut custom = 0_u64;
     let [coordinates, normals, tangents, uvs] = &mut bits;
     for segment in mesh.segments() {
         segments += 1;
@@ -148,7 +150,8 @@ fn stored_as(mesh: &Mesh) -> Value {
 
 /// Over all meshes: whether arrays share their indices, and whether some have separate indices.
 fn indices(document: &Document) -> (Option<bool>, bool) {
-    let (mut any, mut several) = (false, false);
+    let mut any = false;
+    let mut several = false;
     let mut shared = true;
     for mesh in document.meshes() {
         let Some(vertex) = mesh.position_indices() else {

@@ -62,7 +62,8 @@ impl Facts {
         while self.waiting.is_empty() && self.next_item < self.items.len() {
             self.read_more(most);
         }
-        let (mut rows, mut bytes) = (Vec::new(), 0);
+        let mut rows = Vec::new();
+        let mut bytes = 0;
         while rows.len() < self.batch_rows && bytes < BATCH_BYTES {
             let Some(row) = self.waiting.pop_front() else {
                 break;

@@ -274,10 +274,8 @@ fn signed(values: impl Iterator<Item = u32>) -> Result<ArrayRef, Problem> {
 
 /// All components of an attribute, as numbers: a list for each vertex.
 fn own(attribute: &Attribute) -> Result<ArrayRef, Problem> {
-    let (lanes, values) = (
-        attribute.format().components as usize,
-        Float64Array::from(numbers_of(attribute)?),
-    );
+    let lanes = attribute.format().components as usize;
+    let values = Float64Array::from(numbers_of(attribute)?);
     let lists = OffsetBuffer::from_lengths(std::iter::repeat_n(lanes, values.len() / lanes.max(1)));
     let item = Arc::new(Field::new("item", DataType::Float64, false));
     Ok(Arc::new(ListArray::new(
@@ -297,7 +295,8 @@ fn numbers_of(attribute: &Attribute) -> Result<Vec<f64>, Problem> {
             .map(|number| of(*number).into())
             .collect()
     }
-    let (format, bytes) = (attribute.format(), attribute.as_bytes());
+    let format = attribute.format();
+    let bytes = attribute.as_bytes();
     let lanes = format.components as usize;
     if format.normalized || attribute.dequant().is_some() {
         let values = match lanes {

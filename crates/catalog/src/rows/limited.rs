@@ -69,7 +69,8 @@ impl Limited {
             (self.max_output, "output", output),
         ];
         let (most, what, option) = limits.into_iter().find(|(most, ..)| self.bytes > *most)?;
-        let (most, remedy) = (text::size(most), remedy(option));
+        let most = text::size(most);
+        let remedy = remedy(option);
         Some(format!("rows: more than {most} of {what} needed{remedy}"))
     }
 }

@@ -328,7 +328,8 @@ fn block(row: Row, known: Known<'_>, decode: impl FnOnce() -> Result<Option<slme
                 bounds = Some(bounds.map_or(own, |bounds| bounds.union(own)));
             }
         }
-        let (vertices, triangles) = (number(mesh.vertex_count()), number(mesh.triangle_count()));
+        let vertices = number(mesh.vertex_count());
+        let triangles = number(mesh.triangle_count());
         Ok(Row {
             vertices,
             triangles,

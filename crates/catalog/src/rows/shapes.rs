@@ -87,7 +87,8 @@ impl Shapes {
     ///
     /// Returns Arrow's errors, for texts of more than 2 GiB.
     pub fn next_batch(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
-        let (mut shapes, mut bytes) = (Vec::new(), 0_usize);
+        let mut shapes = Vec::new();
+        let mut bytes = 0_usize;
         while bytes < self.batch_bytes && shapes.len() < ROWS {
             let Some(shape) = self.ready.pop_front() else {
                 if self.read_more() { continue } else { break }
@@ -185,7 +186,8 @@ impl Shapes {
         }
         // A name in the header of a file may be the name of each mesh.
         let most = memory_for(file.limits(), row.file_bytes.map_or(0, i64::unsigned_abs));
-        let (mut held, mut listed) = (0, Vec::new());
+        let mut held = 0;
+        let mut listed = Vec::new();
         for entry in entries {
             held += (size_of::<MeshEntry>() + entry.name.as_bytes().len()) as u64;
             if held > most {

@@ -55,7 +55,8 @@ pub(crate) fn agrees(path: &Path, objects: &[Mesh]) -> Result<(), String> {
         let triangles = object.corners.iter().enumerate();
         triangles.map(|(index, corners)| our_triangle(object, index, *corners))
     });
-    let (mut theirs, mut ours) = (theirs, ours);
+    let mut theirs = theirs;
+    let mut ours = ours;
     let mut index = 0_u64;
     loop {
         match (ours.next(), theirs.next()) {

@@ -182,10 +182,8 @@ impl Written {
     }
 
     fn counts(&self, args: &CatalogArgs) -> String {
-        let (rows, files) = (
-            text::plural(self.rows, "row"),
-            text::plural(self.files, "file"),
-        );
+        let rows = text::plural(self.rows, "row");
+        let files = text::plural(self.files, "file");
         let colon = if self.troubled.sum() > 0 { ": " } else { "" };
         let not_checked = if args.full {
             String::new()

@@ -74,7 +74,8 @@ pub(crate) fn run(
         quiet: choice.quiet,
         json: args.json,
     };
-    let (a, b) = (&Input::named(a), &Input::named(b));
+    let a = &Input::named(a);
+    let b = &Input::named(b);
     let differs = match choice.memory.job(|| files(a, b, args.tolerance, &how)) {
         Ok(report) => report.write("", (&a.path, &b.path), reporting, screen, out)?,
         Err(problem) => {
@@ -158,8 +159,11 @@ fn directories(
             .filter_map(|input| Some((input.path.strip_prefix(root).ok()?.to_owned(), input)));
         known.collect()
     };
-    let (left, right) = (below(a), below(b));
-    let (mut equal, mut different, mut alone) = (0_u64, 0_u64, 0_u64);
+    let left = below(a);
+    let right = below(b);
+    let mut equal = 0_u64;
+    let mut different = 0_u64;
+    let mut alone = 0_u64;
     let paths: std::collections::BTreeSet<&PathBuf> = left.keys().chain(right.keys()).collect();
     for path in paths {
         let name = text::path(path);
@@ -196,7 +200,8 @@ fn directories(
                         } else {
                             "only_in_b"
                         };
-                        let (a, b) = (a.join(path), b.join(path));
+                        let a = a.join(path);
+                        let b = b.join(path);
                         object((&a, &b), json!({ "state": state }), out)?;
                     } else {
                         writeln!(out, "{name}: only in {}", text::path(side))?;
@@ -283,14 +288,16 @@ fn open(input: &Input, how: &Reading) -> Result<Option<MeshFile>, String> {
 }
 
 fn files(a: &Input, b: &Input, tolerance: f64, how: &Reading) -> Result<Report, String> {
-    let (a, b) = (open(a, how)?, open(b, how)?);
+    let a = open(a, how)?;
+    let b = open(b, how)?;
     let mut report = Report::default();
     match (a, b) {
         (Some(a), Some(b)) if a.format() == b.format() => {
             same_format(&a, &b, tolerance, &mut report)?
         }
         (Some(a), Some(b)) => {
-            let (a, b) = (views(&a)?, views(&b)?);
+            let a = views(&a)?;
+            let b = views(&b)?;
             report.lines.push(
                 "files of two formats: their meshes are compared as a renderer sees them"
                     .to_owned(),
@@ -309,7 +316,8 @@ fn same_format(
     tolerance: f64,
     report: &mut Report,
 ) -> Result<(), String> {
-    let (mut left, mut right) = (Groups::new(a), Groups::new(b));
+    let mut left = Groups::new(a);
+    let mut right = Groups::new(b);
     while let Some(group) = left.next()? {
         let other = right.take(&group.address)?;
         compare(group.arrays, other, tolerance, report);
@@ -475,7 +483,9 @@ fn array(address: &str, left: &ArrayData, right: &ArrayData, tolerance: f64, rep
         report.equal += 1;
         return;
     }
-    let (mut first, mut largest, mut count) = (None, None::<(usize, f64)>, 0_u64);
+    let mut first = None;
+    let mut largest = None::<(usize, f64)>;
+    let mut count = 0_u64;
     for (place, (a, b)) in left.numbers().zip(right.numbers()).enumerate() {
         let distance = distance(a, b);
         if distance <= tolerance {
@@ -498,10 +508,8 @@ fn array(address: &str, left: &ArrayData, right: &ArrayData, tolerance: f64, rep
     };
     let numbers = text::plural(count, "number");
     let at = |place: usize| {
-        let (a, b) = (
-            left.number(place).unwrap_or(f64::NAN),
-            right.number(place).unwrap_or(f64::NAN),
-        );
+        let a = left.number(place).unwrap_or(f64::NAN);
+        let b = right.number(place).unwrap_or(f64::NAN);
         let kind = left.scalar();
         format!(
             "{} is {} and {}",
@@ -568,14 +576,16 @@ fn ulps(left: &ArrayData, place: usize, right: &ArrayData) -> Option<u64> {
         let size = i64::from(bits & 0x7fff_ffff);
         if bits >> 31 == 1 { -size } else { size }
     };
-    let (a, b) = (left.number(place)?, right.number(place)?);
+    let a = left.number(place)?;
+    let b = right.number(place)?;
     (a.is_finite() && b.is_finite()).then(|| order(a).abs_diff(order(b)))
 }
 
 /// `positions[3].x`.
 fn element(address: &str, values: &ArrayData, place: usize) -> String {
     let components = values.components().max(1);
-    let (index, component) = (place / components, place % components);
+    let index = place / components;
+    let component = place % components;
     let axis = match (components, values.scalar().is_float()) {
         (1, _) => String::new(),
         (2..=4, true) => format!(".{}", ["x", "y", "z", "w"][component]),

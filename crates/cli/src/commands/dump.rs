@@ -91,7 +91,8 @@ pub(crate) fn run(args: &DumpArgs, screen: Screen, out: &mut impl Write) -> io::
                 }
                 if let Some(around) = bytes::part_around(&file, part.segments()) {
                     if around.address != *part {
-                        let (shown, at) = (text::path(Path::new(address)), &around.address);
+                        let shown = text::path(Path::new(address));
+                        let at = &around.address;
                         print_stderr(format_args!(
                             "{}: no array {shown}; the bytes of {at} follow",
                             input.shown()
@@ -531,7 +532,8 @@ impl ColumnStats {
         let mut words = if self.finite == 0 {
             "no finite number".to_owned()
         } else {
-            let (least, most) = (shown(self.least, kind), shown(self.most, kind));
+            let least = shown(self.least, kind);
+            let most = shown(self.most, kind);
             let mean = self.sum / self.finite as f64;
             format!("min {least}   max {most}   mean {mean:.6}")
         };
@@ -550,7 +552,8 @@ fn stats(
     out: &mut impl Write,
 ) -> io::Result<()> {
     const BINS: usize = 10;
-    let (address, kind) = (text::line(address), values.scalar());
+    let address = text::line(address);
+    let kind = values.scalar();
     let shape: Vec<String> = values
         .shape()
         .iter()

@@ -160,10 +160,8 @@ mod tests {
         let sizes: Vec<u64> = std::iter::from_fn(|| all.read_next().unwrap())
             .map(|held| held.charge.bytes())
             .collect();
-        let (largest, sum) = (
-            sizes.iter().max().copied().unwrap(),
-            sizes.iter().sum::<u64>(),
-        );
+        let largest = sizes.iter().max().copied().unwrap();
+        let sum = sizes.iter().sum::<u64>();
         assert!(largest > 1 << 10 && sum > 2 * largest, "{sizes:?}");
         // One after the other they fit, and together they do not.
         let mut one_by_one = groups(largest);

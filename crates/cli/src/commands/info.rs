@@ -164,9 +164,14 @@ fn many(
     let start = Instant::now();
     let inputs = Arc::new(std::mem::take(&mut found.files));
     let layout = Arc::new(rows::Layout::of(&inputs, screen));
-    let (mut files, mut troubled, mut bytes) = (0_u64, Troubled::default(), 0_u64);
+    let mut files = 0_u64;
+    let mut troubled = Troubled::default();
+    let mut bytes = 0_u64;
     let work = {
-        let (layout, how, depth, is_json) = (Arc::clone(&layout), *how, args.depth(), args.json);
+        let layout = Arc::clone(&layout);
+        let how = *how;
+        let depth = args.depth();
+        let is_json = args.json;
         move |input: &Input| {
             let inspection = inspect::inspect(input, &how, depth, true)?;
             let printed = if is_json {

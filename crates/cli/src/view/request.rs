@@ -62,7 +62,9 @@ impl Request {
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.split("\r\n");
         let mut words = lines.next()?.split(' ');
-        let (method, path, version) = (words.next()?, words.next()?, words.next()?);
+        let method = words.next()?;
+        let path = words.next()?;
+        let version = words.next()?;
         if words.next().is_some() || !version.starts_with("HTTP/1.") || !path.starts_with('/') {
             return None;
         }

@@ -337,7 +337,8 @@ fn send(stream: &mut TcpStream, request: &Request, content: &Content) -> io::Res
 /// Ends a connection. The rest of the request is read first, because a connection that is closed before loses the response.
 fn finish(stream: &mut TcpStream) -> io::Result<()> {
     stream.shutdown(Shutdown::Write)?;
-    let (start, mut rest) = (Instant::now(), 0);
+    let start = Instant::now();
+    let mut rest = 0;
     while rest < MOST_REST && start.elapsed() < REST {
         match stream.read(&mut [0; 4096])? {
             0 => break,

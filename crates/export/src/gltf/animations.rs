@@ -107,7 +107,8 @@ fn write_clip(
     gltf: &mut Gltf,
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let (budget, frames) = (&job.budget, clip.key_count());
+    let budget = &job.budget;
+    let frames = clip.key_count();
     let poses = rig::local_keys(clip, job, TARGET)?;
     if clip.is_rebased() {
         let count = poses.len() as u64;

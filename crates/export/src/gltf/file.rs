@@ -248,7 +248,8 @@ impl Gltf {
     /// Positions as normalized integers, eight bytes apart.
     pub(super) fn quantized_positions(&mut self, elements: &Array<[u16; 3]>) -> Result<Index> {
         let _scope = self.scope_of::<[u16; 4]>(elements.len())?;
-        let (mut min, mut max) = ([u16::MAX; 3], [0; 3]);
+        let mut min = [u16::MAX; 3];
+        let mut max = [0; 3];
         let mut spaced = Vec::with_capacity(elements.len());
         for element @ [x, y, z] in elements.iter() {
             for (component, number) in element.into_iter().enumerate() {
@@ -459,7 +460,8 @@ fn extent(elements: &[[[u8; 4]; 3]]) -> [[f32; 3]; 2] {
     let less = |a: f32, b: f32| if b < a { b } else { a };
     let more = |a: f32, b: f32| if b > a { b } else { a };
     // Four elements at once, the last of which may be 0, are what processors take at once.
-    let (mut min, mut max) = ([0.0; 12], [0.0; 12]);
+    let mut min = [0.0; 12];
+    let mut max = [0.0; 12];
     let mut widen = |four: &[[u8; 4]; 12]| {
         for ((number, min), max) in four.iter().zip(&mut min).zip(&mut max) {
             let number = f32::from_le_bytes(*number);

@@ -15,7 +15,8 @@ pub(super) fn make_unit(
     triangles: &[[u32; 3]],
     outcome: &mut Outcome,
 ) {
-    let (mut scaled, mut replaced) = (0, 0);
+    let mut scaled = 0;
+    let mut replaced = 0;
     let mut missing = Vec::new();
     for (index, normal) in normals.iter_mut().enumerate() {
         match unit(*normal) {

@@ -71,7 +71,8 @@ pub(super) fn write(plan: &Plan<'_>, gltf: &mut Gltf, outcome: &mut Outcome) -> 
     {
         if skins.is_empty() {
             let count = joints.nodes.len() as u64;
-            let (kind, why) = (FactKind::SkinJoints, Why::NoWeights);
+            let kind = FactKind::SkinJoints;
+            let why = Why::NoWeights;
             outcome.report.leave_out_many(kind, why, count);
         } else {
             tree.children.extend(&joints.roots);

@@ -256,7 +256,8 @@ impl Ids {
         /// Integers are exact up to here.
         const MOST: u32 = 1 << 24;
         if self.known.last().is_some_and(|id| *id > MOST) {
-            let (kind, why) = (FactKind::MaterialIds, Why::TooLarge);
+            let kind = FactKind::MaterialIds;
+            let why = Why::TooLarge;
             outcome
                 .report
                 .leave_out_many(kind, why, self.known.len() as u64);

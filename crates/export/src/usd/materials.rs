@@ -80,7 +80,8 @@ pub(super) struct Materials {
 
 impl Materials {
     pub(super) fn below(root: &str) -> Self {
-        let (names, paths) = (Names::default(), HashMap::new());
+        let names = Names::default();
+        let paths = HashMap::new();
         Self {
             root: root.to_owned(),
             names,

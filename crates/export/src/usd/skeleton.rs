@@ -58,7 +58,8 @@ impl Rig {
         let joints = &self.skeleton.joints;
         let count = joints.len() as u64;
         if !self.skeleton.stands_alone && !self.is_followed {
-            let (kind, why) = (FactKind::SkinJoints, Why::NoWeights);
+            let kind = FactKind::SkinJoints;
+            let why = Why::NoWeights;
             outcome.report.leave_out_many(kind, why, count);
             return Ok(None);
         }

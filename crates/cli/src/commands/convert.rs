@@ -169,6 +169,7 @@ pub(crate) fn run(
         .map(|animations| outputs::origin(&animations.input, &how))
         .collect();
     let plan = Plan {
+        how,
         outputs: (!is_one || store.is_some()).then_some(&outputs),
         options: conversion.convert.identity(),
         also,
@@ -182,7 +183,7 @@ pub(crate) fn run(
         making_bytes: 0,
     };
     let make = move |file: &MeshFile, job: &Job| make(file, job, &conversion);
-    outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
+    outputs::all(found, jobs, &plan, choice, screen, make, out)
 }
 
 /// The conversion of files, if their additional inputs can be read.

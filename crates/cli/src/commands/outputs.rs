@@ -7,18 +7,15 @@ use std::fmt::{self, Display};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use meshmap::MeshFile;
 use meshmap_catalog::inspect::{Damage, ErrorInfo, cut, path_bytes};
 use meshmap_catalog::{PASSING_KINDS, json as json_text};
-use meshmap_export::{Convert, Counts, Limit, Textures, find_up_to_date, is_image_file};
+use meshmap_export::{Convert, Counts, Limit, Textures, is_image_file};
 use meshmap_images::Library;
 use meshmap_outputs::{
-    Made, Names, Origin, Output, Outputs, Place, Record, Written as WrittenFile, find_conflict,
-    name_all,
+    Names, Origin, Output, Outputs, Place, Written as WrittenFile, find_conflict, name_all,
 };
 use meshmap_url::RemoteUrl;
 use serde::{Deserialize, Serialize};
@@ -27,9 +24,13 @@ use serde_json::{Value, json};
 use super::{Outcome, Reporting, print_stderr};
 use crate::inputs::{Choice, Found, Input, Problem, Reading};
 use crate::pool::Waits;
-use crate::progress::{self, Printed};
+use crate::progress::Printed;
 use crate::screen::{Screen, Style};
 use crate::{text, words};
+
+mod run;
+
+pub(super) use run::all;
 
 /// A file, and the place of what is made of it.
 #[derive(Clone)]
@@ -235,18 +236,6 @@ impl Waits for Written {
     }
 }
 
-/// The result of a job, and the fingerprint of what its outputs are made from.
-struct Done {
-    result: JobResult,
-    fingerprint: Option<String>,
-}
-
-impl Waits for Done {
-    fn held_bytes(&self) -> u64 {
-        self.result.held_bytes()
-    }
-}
-
 /// A line about a file.
 pub(super) struct Remark {
     line: String,
@@ -385,6 +374,8 @@ pub(super) fn textures(textures: &Textures) -> Value {
 
 /// The settings for writing and reporting the outputs of a command.
 pub(super) struct Plan<'a> {
+    /// The settings for reading each file.
+    pub(super) how: Reading,
     /// The directory of the outputs; `None` for one output, which is always written.
     pub(super) outputs: Option<&'a Outputs>,
     /// The options that decide about the content of outputs.
@@ -464,181 +455,6 @@ pub(super) fn jobs(
         }
     }
     jobs
-}
-
-/// Does all jobs and prints a summary. `make` writes the output of one file.
-pub(super) fn all(
-    mut found: Found,
-    jobs: Vec<Job>,
-    (how, plan): (Reading, &Plan<'_>),
-    choice: &Choice,
-    screen: Screen,
-    make: impl Fn(&MeshFile, &Job) -> JobResult + Send + Sync + 'static,
-    out: &mut impl Write,
-) -> io::Result<Outcome> {
-    let start = Instant::now();
-    let is_one = found.single && jobs.len() == 1;
-    let read = |outputs| {
-        let places = jobs.iter().map(|job| &job.place);
-        Record::read(outputs, &plan.options, plan.also.as_deref(), places)
-    };
-    let record = Arc::new(plan.outputs.map(read));
-    let is_full = Arc::new(AtomicBool::new(false));
-    let work = {
-        let (record, is_full, force) = (Arc::clone(&record), Arc::clone(&is_full), plan.force);
-        let library = plan.library.clone();
-        let is_in_store = plan.outputs.is_some_and(Outputs::is_in_store);
-        move |job: &Job| {
-            let record = record.as_ref().as_ref();
-            // Before the file is read, so that a file that changes meanwhile is not up to date.
-            let fingerprint =
-                record.and_then(|record| record.fingerprint(&origin(&job.input, &how)?));
-            let known = record.zip(fingerprint.as_deref()).filter(|_| !force);
-            let up_to_date = known
-                .and_then(|(record, made)| find_up_to_date(record, &job.place, made, &library));
-            let failure = || {
-                let (record, made) = known?;
-                JobResult::of_failure(record.find_failure(&job.place, made)?, how.memory)
-            };
-            let result = match up_to_date {
-                Some(known) => {
-                    JobResult::UpToDate(serde_json::from_str(known.report).unwrap_or_default())
-                }
-                None => failure().unwrap_or_else(|| match is_full.load(Ordering::Relaxed) {
-                    true => JobResult::DiskFull,
-                    false => one(job, &how, &make),
-                }),
-            };
-            let result = match (result, record) {
-                (JobResult::Written(made), Some(record)) if is_in_store => {
-                    let fingerprint = fingerprint.clone().unwrap_or_default();
-                    match record.deliver(&job.place, recorded(&made, fingerprint)) {
-                        Ok(()) => JobResult::Written(made),
-                        Err(error) => JobResult::of(meshmap_export::Error::Write(error)),
-                    }
-                }
-                (result, _) => result,
-            };
-            Done {
-                result,
-                fingerprint,
-            }
-        }
-    };
-    let (mut written, mut failed, mut up_to_date, mut not_written) = (0_u64, 0_u64, 0_u64, 0_u64);
-    let mut damaged = 0_u64;
-    let mut not_recorded = None;
-    let mut totals = Totals::default();
-    let jobs = Arc::new(jobs);
-    let report = |job: &Job, done: Done| {
-        let Done {
-            result,
-            fingerprint,
-        } = done;
-        if let (Some(record), Some(fingerprint)) = (&*record, fingerprint) {
-            let added = add_to_record(record, &job.place, fingerprint, &result, &how);
-            not_recorded = not_recorded.take().or(added.err());
-        }
-        let result = result.of_named(job.input.is_named);
-        match &result {
-            JobResult::Written(made) => {
-                written += 1;
-                damaged += u64::from(!made.damage.is_empty());
-            }
-            JobResult::Failed(_) | JobResult::Unusable(_) => failed += 1,
-            JobResult::UpToDate(output) => {
-                up_to_date += 1;
-                damaged += u64::from(!output.damage.is_empty());
-            }
-            JobResult::Other => found.skipped.others += 1,
-            JobResult::Nothing(_) => found.skipped.nothing += 1,
-            JobResult::DiskFull => {
-                not_written += 1;
-                is_full.store(true, Ordering::Relaxed);
-            }
-        }
-        totals.add(&result);
-        if plan.reporting.json {
-            Printed::result(object(&job.paths(), result))
-        } else {
-            lines(&job.paths(), result, plan.reporting.quiet, is_one, screen)
-        }
-    };
-    let handed = progress::each(
-        &jobs,
-        |job| &job.input,
-        choice,
-        choice.pool(plan.making_bytes),
-        work,
-        report,
-        out,
-    )?;
-    failed += unreadable(&found, plan.reporting.json, out)? + not_written;
-    if !is_one && !plan.reporting.json {
-        totals.printed(plan.reporting.quiet, screen).write(out)?;
-    }
-    if not_written > 0 {
-        let files = text::plural(not_written, "file");
-        print_stderr(screen.problem(&format!("{}: {files} not written", words::DISK_FULL)));
-    }
-    if let Some(why) = not_recorded {
-        print_stderr(text::line(&why));
-    }
-    let counts = format!(
-        "{} written, {} up to date",
-        text::plural(written, "file"),
-        text::count(up_to_date)
-    );
-    let (made, is_done) = (written + up_to_date, handed == jobs.len());
-    Summary {
-        counts,
-        made,
-        failed,
-        damaged,
-        is_done,
-        start,
-    }
-    .write(&found, plan.reporting, screen, out)
-}
-
-/// Records an output that was made, or why none was. The next run reports the same.
-fn add_to_record(
-    record: &Record,
-    place: &Place,
-    fingerprint: String,
-    result: &JobResult,
-    how: &Reading,
-) -> Result<(), String> {
-    let JobResult::Written(made) = result else {
-        return match result.failure_record(how) {
-            // It may be there already.
-            Some(report) if record.find_failure(place, &fingerprint) != Some(&report) => {
-                record.add_failure(place, fingerprint, report)
-            }
-            _ => Ok(()),
-        };
-    };
-    // An output in a store has been put there with its record.
-    if place.outputs().is_in_store() {
-        return Ok(());
-    }
-    record.add(place, recorded(made, fingerprint))
-}
-
-/// An output as it is recorded.
-fn recorded(made: &Written, fingerprint: String) -> Made {
-    let known = UpToDate {
-        damage: made.damage.for_record(),
-        counts: made.counts.clone(),
-    };
-    Made {
-        fingerprint,
-        source: String::new(),
-        files: made.files.clone(),
-        looked_for: made.textures.to_record(),
-        // Neither serializing to memory nor these types fail.
-        report: serde_json::to_string(&known).unwrap_or_default(),
-    }
 }
 
 /// The version of a file that outputs are made from. `None` if the file may change unnoticed.
@@ -901,7 +717,8 @@ pub(super) fn problem_of(error: meshmap_export::Error) -> Problem {
                 Limit::Output => "raise the limit with --max-output",
                 _ => "leave some out with --every",
             };
-            let (most, needed) = (text::count(most), text::count(needed));
+            let most = text::count(most);
+            let needed = text::count(needed);
             let message = format!("{what}: {needed} {limit} needed, the limit is {most}; {raised}");
             let summary = format!("{what}: more {limit} needed than the limit; {raised}");
             Problem::summarized("limit_exceeded", message, summary)
@@ -1068,7 +885,9 @@ impl Summary {
             (true, 0) if self.made + found.skipped.nothing > 0 => "DONE",
             (true, _) => "FAILED",
         };
-        let (counts, failed, skipped) = (&self.counts, text::count(self.failed), &found.skipped);
+        let counts = &self.counts;
+        let failed = text::count(self.failed);
+        let skipped = &found.skipped;
         let seconds = self.start.elapsed().as_secs_f64();
         let damaged = match self.damaged {
             0 => String::new(),

@@ -1,28 +1,25 @@
 //! `meshmap render`: pictures of files, contact sheets, and pictures on the terminal.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Instant;
 
 use meshmap::{MeshFile, Parallelism};
 use meshmap_catalog::json as json_text;
 use meshmap_outputs::{Names, Outputs, Place, names_folder};
-use meshmap_render::{Picture, Render, Rendered, Sheet};
+use meshmap_render::{Render, Rendered};
 use serde_json::{Value, json};
 
-use super::outputs::{
-    self, Job, JobResult, Paths, Plan, STANDARD_OUTPUT, Summary, Written, problem_of, unreadable,
-};
+use super::outputs::{self, Job, JobResult, Plan, STANDARD_OUTPUT, Written, problem_of};
 use super::{Outcome, Reporting, bad, print_stderr, report, taking_negative_numbers, usage};
 use crate::blocks::{self, Colors};
 use crate::inputs::{self, Choice, Durable, Found, Input, Problem, Reading};
-use crate::pool::Waits;
-use crate::progress::{self, Printed};
 use crate::screen::Screen;
 use crate::{text, words};
+
+mod sheet;
+
+use sheet::sheet;
 
 /// The arguments of `meshmap render`.
 #[derive(clap::Args)]
@@ -64,7 +61,8 @@ pub(crate) fn run(
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let mut found = inputs::find(&args.paths, choice);
-    let (render, is_thumbnail) = (&args.render, args.thumbnail);
+    let render = &args.render;
+    let is_thumbnail = args.thumbnail;
     let moves = render.animation || render.turntable.is_some();
     let is_one = found.single && found.files.len() == 1;
     let Some(output) = &args.output else {
@@ -139,6 +137,7 @@ pub(crate) fn run(
         return usage(why);
     }
     let plan = Plan {
+        how,
         outputs: (!is_one || is_directory).then_some(&outputs),
         options: identity(&args.render),
         also: Some(Vec::new()),
@@ -151,7 +150,7 @@ pub(crate) fn run(
         making_bytes: render.picture_bytes(),
     };
     let make = move |file: &MeshFile, job: &Job| make(file, job, &render, is_thumbnail);
-    outputs::all(found, jobs, (how, &plan), choice, screen, make, out)
+    outputs::all(found, jobs, &plan, choice, screen, make, out)
 }
 
 /// Writes one PNG to standard output.
@@ -352,175 +351,4 @@ fn facts(rendered: &Rendered) -> Value {
         "moment": rendered.moment,
     });
     json_text::with(facts, report::facts::<Render>(&rendered.report))
-}
-
-/// The content of a tile on a sheet.
-enum Tile {
-    Picture(Box<Drawn>),
-    Trouble(JobResult),
-}
-
-/// A picture, and what is reported about it: no more than that waits for its turn.
-struct Drawn {
-    picture: Picture,
-    /// The triangles, points or joints.
-    words: String,
-    facts: Value,
-}
-
-impl Waits for Tile {
-    fn held_bytes(&self) -> u64 {
-        match self {
-            Self::Picture(drawn) => {
-                let texts = drawn.words.len() as u64 + outputs::json_len(&drawn.facts);
-                drawn.picture.bytes().len() as u64 + texts
-            }
-            Self::Trouble(result) => result.held_bytes(),
-        }
-    }
-}
-
-/// One picture with a tile for each file: each tile is made and released before the next.
-fn sheet(
-    found: &mut Found,
-    output: &Path,
-    args: &RenderArgs,
-    choice: &Choice,
-    screen: Screen,
-    out: &mut impl Write,
-) -> io::Result<Outcome> {
-    let start = Instant::now();
-    let (how, render) = together(&args.render, choice, true);
-    let files = std::mem::take(&mut found.files);
-    let all = files.len();
-    found.files = files
-        .into_iter()
-        .filter(|input| input.is_mesh(&how))
-        .collect();
-    found.skipped.others += (all - found.files.len()) as u64;
-    let files = Arc::new(found.files.clone());
-    let [width, height] = render.size.unwrap_or(tile_size(files.len()));
-    let render = Render {
-        size: Some([width, height]),
-        ..render
-    };
-    let mut sheet = match Sheet::create(output, files.len(), [width, height], render.background) {
-        Ok(sheet) => sheet,
-        Err(_) if files.is_empty() => {
-            return bad("render: no mesh file");
-        }
-        Err(error) => {
-            return bad(format_args!("{}: {error}", text::path(output)));
-        }
-    };
-    let pool = choice.pool_beside(sheet.held_bytes(), render.picture_bytes());
-    let work = move |input: &Input| {
-        let file = match input.read(&how) {
-            Ok(Some(file)) => file,
-            Ok(None) => return Tile::Trouble(JobResult::Failed(no_mesh().into())),
-            Err(problem) => return Tile::Trouble(JobResult::Failed(problem.into())),
-        };
-        match beside(&render, input).picture(&file) {
-            Ok((picture, rendered)) => Tile::Picture(Box::new(Drawn {
-                picture,
-                words: shapes(&rendered),
-                facts: facts(&rendered),
-            })),
-            Err(error) => Tile::Trouble(JobResult::of(error)),
-        }
-    };
-    let mut names: HashMap<String, u32> = HashMap::new();
-    files
-        .iter()
-        .for_each(|input| *names.entry(input.name()).or_default() += 1);
-    // Files of the same name are labelled with their paths.
-    let label = |input: &Input| match names.get(&input.name()) {
-        Some(2..) => text::path(&outputs::below(&args.paths, input)),
-        _ => input.name(),
-    };
-    let (mut drawn, mut failed, mut broken) = (0_u64, 0_u64, None);
-    let report = |input: &Input, tile| {
-        let (pushed, done) = match tile {
-            Tile::Picture(tile) => {
-                let Drawn {
-                    picture,
-                    words,
-                    facts,
-                } = *tile;
-                drawn += 1;
-                let pushed = sheet.push(&picture, &[&label(input), &words]);
-                (
-                    pushed,
-                    JobResult::Written(Box::new(Written {
-                        facts,
-                        ..Written::default()
-                    })),
-                )
-            }
-            Tile::Trouble(result) => {
-                let why = match &result {
-                    JobResult::Nothing(why) => {
-                        found.skipped.nothing += 1;
-                        why.to_string()
-                    }
-                    JobResult::Failed(why) => {
-                        failed += 1;
-                        why.to_string()
-                    }
-                    _ => {
-                        failed += 1;
-                        words::DISK_FULL.to_owned()
-                    }
-                };
-                (sheet.push_trouble(&why, &[&label(input)]), result)
-            }
-        };
-        if let Err(error) = pushed {
-            broken.get_or_insert(error);
-        }
-        let paths = Paths {
-            input,
-            output: output.to_owned(),
-        };
-        // The sheet is written when all tiles are there, so lines are about problems only.
-        match args.json {
-            true => Printed::result(outputs::object(&paths, done)),
-            false => outputs::lines(&paths, done, true, false, screen),
-        }
-    };
-    let handed = progress::each(&files, |input| input, choice, pool, work, report, out)?;
-    failed += unreadable(found, args.json, out)?;
-    let is_done = handed == files.len();
-    let finished = match broken {
-        Some(error) => Err(error),
-        None if is_done => sheet.finish().map(drop),
-        None => Ok(()),
-    };
-    if let Err(error) = finished {
-        return bad(format_args!("{}: {error}", text::path(output)));
-    }
-    let counts = format!(
-        "{}: {} drawn",
-        text::path(output),
-        text::plural(drawn, "file")
-    );
-    let reporting = Reporting {
-        quiet: choice.quiet,
-        json: args.json,
-    };
-    Summary {
-        counts,
-        made: drawn,
-        failed,
-        damaged: 0,
-        is_done,
-        start,
-    }
-    .write(found, reporting, screen, out)
-}
-
-/// The default size of tiles: smaller if there are many.
-fn tile_size(tiles: usize) -> [u32; 2] {
-    const MANY: usize = 400;
-    if tiles > MANY { [128; 2] } else { [256; 2] }
 }

@@ -137,7 +137,8 @@ impl Limits {
         self
     }
 
-    /// The options that [`with_remedies`](Self::with_remedies) has set, for messages about limits that a program makes itself.
+    /// The options that [`with_remedies`](Self::with_remedies) has set, or the functions of this struct: for messages about limits that a
+    /// program makes itself.
     #[must_use]
     pub fn remedies(&self) -> [&'static str; 3] {
         self.wording.remedies

@@ -303,7 +303,7 @@ pub(crate) fn output_or_store_parser() -> impl TypedValueParser<Value = PathBuf>
 /// The URL of an output in a store, if it is one.
 pub(crate) fn store_of(output: &Path) -> Option<RemoteUrl> {
     let url = output.to_str().and_then(RemoteUrl::of_remote)?;
-    (cfg!(feature = "stores") && url.is_in_store()).then_some(url)
+    (cfg!(feature = "stores") && url.is_of_store()).then_some(url)
 }
 
 impl Choice {

@@ -216,15 +216,15 @@ fn rows_that_repeat_long_names_keep_to_the_limits_of_memory_and_output() {
         for (arguments, limit) in [
             (
                 &[][..],
-                "more than 64.0 MiB of output needed; raise it with --max-output",
+                "more than the limit of 64.0 MiB of output; raise it with --max-output",
             ),
             (
                 &["--full"],
-                "more than 64.0 MiB of output needed; raise it with --max-output",
+                "more than the limit of 64.0 MiB of output; raise it with --max-output",
             ),
             (
                 &["--max-output", "1GiB", "--max-memory", "20MiB"],
-                "more than 10.0 MiB of memory needed; raise it with --max-memory",
+                "more than the limit of 10.0 MiB of memory; raise it with --max-memory",
             ),
         ] {
             let (status, bytes) = written(arguments, name);

@@ -182,7 +182,7 @@ fn _meshmap(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FORMATS", formats)?;
     module.add_function(wrap_pyfunction!(url::named, module)?)?;
     module.add_function(wrap_pyfunction!(url::without_secrets, module)?)?;
-    module.add_function(wrap_pyfunction!(url::is_in_store, module)?)?;
+    module.add_function(wrap_pyfunction!(url::is_of_store, module)?)?;
     module.add_function(wrap_pyfunction!(source::list_url, module)?)?;
     module.add_function(wrap_pyfunction!(source::head_of_url, module)?)?;
     module.add_function(wrap_pyfunction!(source::boundaries_of_url, module)?)?;

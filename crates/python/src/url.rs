@@ -108,9 +108,9 @@ pub(crate) fn without_secrets(path: Named) -> OsString {
 
 /// True for the URL of an object or a folder of S3, Google Cloud or Azure.
 #[pyfunction]
-pub(crate) fn is_in_store(path: Named) -> bool {
+pub(crate) fn is_of_store(path: Named) -> bool {
     let text = path.0.to_str();
-    text.is_some_and(|text| meshmap_url::RemoteUrl::new(text).is_in_store())
+    text.is_some_and(|text| meshmap_url::RemoteUrl::new(text).is_of_store())
 }
 
 /// The source that a path or a URL as text names: the text of the path, or a `RemoteUrl`.

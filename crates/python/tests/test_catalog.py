@@ -32,7 +32,9 @@ def of_tuples(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 def without_option(cell: Any) -> Any:
     if not isinstance(cell, str):
         return cell
-    return cell.removesuffix("; raise it with --max-memory").removesuffix("; raise it with max_total_bytes=")
+    for option in ("--max-memory", "--max-output", "max_total_bytes="):
+        cell = cell.removesuffix(f"; raise it with {option}")
+    return cell
 
 
 def test_every_file_has_rows_and_bad_files_are_rows() -> None:

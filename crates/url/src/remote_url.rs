@@ -53,7 +53,7 @@ impl RemoteUrl {
 
     /// Returns `true` for an object or a folder of a store: S3, Google Cloud or Azure, where outputs can be put.
     #[must_use]
-    pub fn is_in_store(&self) -> bool {
+    pub fn is_of_store(&self) -> bool {
         has_scheme_of(&STORES, &self.0.whole)
     }
 

@@ -71,8 +71,8 @@ struct Shared {
     seen: HashMap<Key, Parts>,
     /// Scratches that no thread is using.
     scratches: Vec<Scratch>,
-    /// Memory for the order of the times of a call.
-    order: Vec<usize>,
+    /// Memory for the orders of times, that no thread is using.
+    orders: Vec<Vec<usize>>,
     hits: u64,
     misses: u64,
     decodes: u64,
@@ -131,7 +131,7 @@ impl SnapshotCache {
             jobs: 0,
             seen: HashMap::new(),
             scratches: Vec::new(),
-            order: Vec::new(),
+            orders: Vec::new(),
             hits: 0,
             misses: 0,
             decodes: 0,
@@ -603,11 +603,11 @@ impl Frames for Cached<'_> {
     }
 
     fn take_order(&mut self) -> Vec<usize> {
-        std::mem::take(&mut self.cache.lock().order)
+        self.cache.lock().orders.pop().unwrap_or_default()
     }
 
     fn keep_order(&mut self, order: Vec<usize>) {
-        self.cache.lock().order = order;
+        self.cache.lock().orders.push(order);
     }
 }
 

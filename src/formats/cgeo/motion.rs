@@ -349,6 +349,21 @@ pub(super) fn positions_at<S: Frames>(
     times: Times<'_>,
     out: &mut Vec<[f32; 3]>,
 ) -> Result<()> {
+    let mut order = frames.take_order();
+    let done = positions_in_order(proxy, frames, meter, times, &mut order, out);
+    frames.keep_order(order);
+    done
+}
+
+/// Like [`positions_at`]; `order` is working memory.
+fn positions_in_order<S: Frames>(
+    proxy: &Proxy,
+    frames: &mut S,
+    meter: &Meter,
+    times: Times<'_>,
+    order: &mut Vec<usize>,
+    out: &mut Vec<[f32; 3]>,
+) -> Result<()> {
     let Times {
         timing,
         seconds,
@@ -362,7 +377,6 @@ pub(super) fn positions_at<S: Frames>(
         let time = *seconds.get(*place)?;
         timing.needed_at(time, wrap)
     };
-    let mut order = frames.take_order();
     order.clear();
     order.extend(0..seconds.len());
     order.sort_unstable_by_key(|place| key_of(place).map(|key| key.rank()));
@@ -372,7 +386,7 @@ pub(super) fn positions_at<S: Frames>(
     }
     let mut pair = Pair::new();
     let mut vertices = 0;
-    for place in &order {
+    for place in &*order {
         let Some(key) = key_of(place) else { continue };
         if !key.is_over_the_seam() {
             pair.set_seam_aside();
@@ -409,7 +423,6 @@ pub(super) fn positions_at<S: Frames>(
         }
     }
     pair.end(frames);
-    frames.keep_order(order);
     Ok(())
 }
 

@@ -386,12 +386,13 @@ impl VertexWriter {
         wrap: Wrap,
         outputs: &mut [(f64, &mut [&mut [u8]])],
     ) -> Result<TopologyId> {
-        let mut keys = std::mem::take(&mut self.keys);
-        keys.clear();
+        self.keys.clear();
         for (place, (seconds, _)) in outputs.iter().enumerate() {
-            keys.push((self.needed_at(timing, *seconds, wrap)?, place));
+            let key = self.needed_at(timing, *seconds, wrap)?;
+            self.keys.push((key, place));
         }
-        keys.sort_unstable_by_key(|(key, _)| key.rank());
+        self.keys.sort_unstable_by_key(|(key, _)| key.rank());
+        let keys = std::mem::take(&mut self.keys);
         let done = self.write_in_order(proxy, timing, wrap, outputs, &keys);
         self.keys = keys;
         done

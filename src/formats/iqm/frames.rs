@@ -380,7 +380,12 @@ impl Channels {
                 exact &= !offset.is_nan();
             }
         }
-        let before = if mask == 0 { 0 } else { mask.trailing_zeros() };
+        let before = if mask == 0 {
+            // So that the window of a pose after the last stored channel is within the reach of its frame, too.
+            u32::from(first > 0)
+        } else {
+            mask.trailing_zeros()
+        };
         let is_run = (mask >> before).wrapping_add(1).is_power_of_two();
         let window = if is_run && exact && !synthesise_w {
             let start = first.checked_sub(as_usize(before));

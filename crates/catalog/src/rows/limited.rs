@@ -71,6 +71,8 @@ impl Limited {
         let (most, what, option) = limits.into_iter().find(|(most, ..)| self.bytes > *most)?;
         let most = text::size(most);
         let remedy = remedy(option);
-        Some(format!("rows: more than {most} of {what} needed{remedy}"))
+        Some(format!(
+            "the rows need more than the limit of {most} of {what}{remedy}"
+        ))
     }
 }

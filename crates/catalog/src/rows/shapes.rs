@@ -193,7 +193,9 @@ impl Shapes {
             if held > most {
                 let most = text::size(most);
                 let remedy = remedy_for_memory(file.limits());
-                let error = format!("names of meshes: more than {most} of memory needed{remedy}");
+                let error = format!(
+                    "the names of meshes need more than the limit of {most} of memory{remedy}"
+                );
                 return vec![Waiting::Done(Box::new(
                     row.problem(&Problem::other("limit_exceeded", error)),
                 ))];

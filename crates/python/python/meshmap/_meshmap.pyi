@@ -107,7 +107,7 @@ __all__ = [
     "find_texture",
     "geometry",
     "head_of_url",
-    "is_in_store",
+    "is_of_store",
     "list_url",
     "named",
     "open",
@@ -129,7 +129,7 @@ def named(path: _Named) -> str | RemoteUrl:
     """The source that a path or a URL as text names: the text of the path, or a `RemoteUrl`."""
 def without_secrets(path: _Named) -> str:
     """A path as it is, or a text that begins like a URL as it prints."""
-def is_in_store(path: _Named) -> bool:
+def is_of_store(path: _Named) -> bool:
     """True for the URL of an object or a folder of S3, Google Cloud or Azure."""
 def list_url(url: RemoteUrl, after: str = "") -> Iterator[list[tuple[RemoteUrl, str, int, str | None]]]:
     """The files below a URL of a store whose keys are greater than `after`, in the order of their keys: an iterator of lists of tuples

@@ -23,7 +23,7 @@ from ._done import Done, all_left, versioned
 from ._done import upgraded as _upgraded
 from ._error import Error
 from ._isolated import Isolated as Isolated
-from ._meshmap import PASSING_KINDS, RemoteUrl, is_in_store, without_secrets
+from ._meshmap import PASSING_KINDS, RemoteUrl, is_of_store, without_secrets
 from ._plan import Task
 from ._sources import File, Named, Sources
 from ._tables import Table, table
@@ -265,7 +265,7 @@ def _folder_of(folder: str | os.PathLike[str] | RemoteUrl) -> Path | RemoteUrl:
     scheme = re.match("([A-Za-z][A-Za-z0-9+.-]+):/", text)
     if scheme is None:
         return Path(text).absolute()
-    if is_in_store(text) and not isinstance(folder, Path):
+    if is_of_store(text) and not isinstance(folder, Path):
         return RemoteUrl(text.rstrip("/") + "/")
     raise ValueError(
         "outputs are files on this machine, or objects of a store such as s3://bucket/folder:"

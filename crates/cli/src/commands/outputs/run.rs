@@ -94,6 +94,7 @@ impl Waits for Done {
         self.result.held_bytes()
     }
 }
+
 /// Makes outputs. The threads of a run share it.
 struct Making<Make> {
     /// What earlier runs made; `None` for one output, which is always written.

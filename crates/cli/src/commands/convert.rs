@@ -14,7 +14,9 @@ use meshmap_url::RemoteUrl;
 use serde_json::{Value, json};
 
 use super::outputs::{self, Damaged, Job, JobResult, Plan, Remark, STANDARD_OUTPUT, Written};
-use super::{Outcome, Reporting, bad, print_stderr, report, taking_negative_numbers, usage};
+use super::{
+    Outcome, Reporting, bad, making, print_stderr, report, taking_negative_numbers, usage,
+};
 use crate::inputs::{self, Choice, Durable, FileList, Found, Input, Problem, Reading};
 use crate::screen::Screen;
 use crate::{text, words};
@@ -183,7 +185,7 @@ pub(crate) fn run(
         making_bytes: 0,
     };
     let make = move |file: &MeshFile, job: &Job| make(file, job, &conversion);
-    outputs::all(found, jobs, &plan, choice, screen, make, out)
+    making::all(found, jobs, &plan, choice, screen, make, out)
 }
 
 /// The conversion of files, if their additional inputs can be read.

@@ -13,9 +13,12 @@ pub(crate) mod digest;
 pub(crate) mod dump;
 mod groups;
 pub(crate) mod info;
+mod making;
 mod outputs;
+mod pictures;
 pub(crate) mod render;
 mod report;
+mod sheet;
 pub(crate) mod verify;
 pub(crate) mod view;
 

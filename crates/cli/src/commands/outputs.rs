@@ -28,10 +28,6 @@ use crate::progress::Printed;
 use crate::screen::{Screen, Style};
 use crate::{text, words};
 
-mod run;
-
-pub(super) use run::all;
-
 /// A file, and the place of what is made of it.
 #[derive(Clone)]
 pub(super) struct Job {
@@ -41,7 +37,7 @@ pub(super) struct Job {
 
 impl Job {
     /// The paths of the job, for reports.
-    fn paths(&self) -> Paths<'_> {
+    pub(super) fn paths(&self) -> Paths<'_> {
         Paths {
             input: &self.input,
             output: self.place.path(),
@@ -94,9 +90,9 @@ impl JobResult {
 #[serde(default)]
 pub(super) struct UpToDate {
     #[serde(flatten)]
-    damage: Damaged,
+    pub(super) damage: Damaged,
     #[serde(flatten)]
-    counts: Counts,
+    pub(super) counts: Counts,
 }
 
 /// The reason why nothing was made of a file, in the record, so that the file is not read again.
@@ -121,7 +117,7 @@ enum FailureKind {
 
 impl JobResult {
     /// Returns a failure as a text for the record. `None` if the next run may not fail.
-    fn failure_record(&self, how: &Reading) -> Option<String> {
+    pub(super) fn failure_record(&self, how: &Reading) -> Option<String> {
         let one = |problem: &Told| Damaged {
             parts: vec![problem.clone()],
             more: 0,
@@ -146,7 +142,7 @@ impl JobResult {
     }
 
     /// The failure that an earlier run recorded. `None` if it was by another program, or with another limit of memory.
-    fn of_failure(record: &str, memory: u64) -> Option<Self> {
+    pub(super) fn of_failure(record: &str, memory: u64) -> Option<Self> {
         let failure: Failure = serde_json::from_str(record).ok()?;
         let mut damage = failure.damage;
         if failure.memory != memory {
@@ -160,7 +156,7 @@ impl JobResult {
     }
 
     /// A file that was named, and has nothing for the output, has failed.
-    fn of_named(self, is_named: bool) -> Self {
+    pub(super) fn of_named(self, is_named: bool) -> Self {
         match self {
             Self::Nothing(problem) if is_named => Self::Failed(problem),
             result => result,
@@ -330,7 +326,7 @@ impl Damaged {
     }
 
     /// The first parts, and the number of the others.
-    fn for_record(&self) -> Self {
+    pub(super) fn for_record(&self) -> Self {
         const MOST: usize = 64;
         let parts: Vec<Told> = self.parts.iter().take(MOST).cloned().collect();
         let more = self.more + self.parts.len() - parts.len();
@@ -468,7 +464,7 @@ pub(super) fn origin(input: &Input, how: &Reading) -> Option<Origin> {
 
 /// Lines about many files that say the same, counted.
 #[derive(Default)]
-struct Totals {
+pub(super) struct Totals {
     /// Omitted and changed data, and assumptions.
     details: Counted,
     notes: Counted,
@@ -510,7 +506,7 @@ impl Counted {
 }
 
 impl Totals {
-    fn add(&mut self, result: &JobResult) {
+    pub(super) fn add(&mut self, result: &JobResult) {
         let reasons = |outcome: &str, damage: &Damaged| {
             damage
                 .parts
@@ -536,7 +532,7 @@ impl Totals {
         }
     }
 
-    fn printed(&self, quiet: bool, screen: Screen) -> Printed {
+    pub(super) fn printed(&self, quiet: bool, screen: Screen) -> Printed {
         let results = if quiet {
             Vec::new()
         } else {

@@ -2,24 +2,22 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use meshmap::{MeshFile, Parallelism};
-use meshmap_catalog::json as json_text;
+use meshmap::MeshFile;
 use meshmap_outputs::{Names, Outputs, Place, names_folder};
 use meshmap_render::{Render, Rendered};
-use serde_json::{Value, json};
 
 use super::outputs::{self, Job, JobResult, Plan, STANDARD_OUTPUT, Written, problem_of};
-use super::{Outcome, Reporting, bad, print_stderr, report, taking_negative_numbers, usage};
+use super::pictures::{beside, facts, no_mesh, shapes, together};
+use super::sheet::{Wanted, sheet};
+use super::{
+    Outcome, Reporting, bad, making, print_stderr, report, taking_negative_numbers, usage,
+};
 use crate::blocks::{self, Colors};
-use crate::inputs::{self, Choice, Durable, Found, Input, Problem, Reading};
+use crate::inputs::{self, Choice, Durable, Found, Input};
 use crate::screen::Screen;
 use crate::{text, words};
-
-mod sheet;
-
-use sheet::sheet;
 
 /// The arguments of `meshmap render`.
 #[derive(clap::Args)]
@@ -52,6 +50,16 @@ pub(crate) struct RenderArgs {
     force: bool,
     #[command(flatten)]
     pub(crate) durable: Durable,
+}
+
+impl RenderArgs {
+    fn wanted(&self) -> Wanted<'_> {
+        Wanted {
+            paths: &self.paths,
+            render: &self.render,
+            json: self.json,
+        }
+    }
 }
 
 pub(crate) fn run(
@@ -116,7 +124,7 @@ pub(crate) fn run(
                 text::path(output)
             ));
         }
-        return sheet(&mut found, output, args, choice, screen, out);
+        return sheet(&mut found, output, args.wanted(), choice, screen, out);
     }
     let outputs = Outputs::below(output);
     let jobs = match found.files.as_slice() {
@@ -150,7 +158,7 @@ pub(crate) fn run(
         making_bytes: render.picture_bytes(),
     };
     let make = move |file: &MeshFile, job: &Job| make(file, job, &render, is_thumbnail);
-    outputs::all(found, jobs, &plan, choice, screen, make, out)
+    making::all(found, jobs, &plan, choice, screen, make, out)
 }
 
 /// Writes one PNG to standard output.
@@ -180,7 +188,7 @@ fn to_output(
     let folder = tempfile::tempdir()?;
     let output = folder.path().join("sheet.png");
     let mut lines = Vec::new();
-    let outcome = sheet(found, &output, args, choice, screen, &mut lines)?;
+    let outcome = sheet(found, &output, args.wanted(), choice, screen, &mut lines)?;
     let lines = String::from_utf8_lossy(&lines).replace(&text::path(&output), "(standard output)");
     if !lines.is_empty() {
         print_stderr(lines.trim_end());
@@ -230,10 +238,6 @@ fn on_terminal(
     }
 }
 
-fn no_mesh() -> Problem {
-    Problem::other("unknown_format", "no mesh file".to_owned())
-}
-
 /// Describes a picture: the moment, the triangles, the size, and the number of pictures.
 fn about(rendered: &Rendered) -> String {
     let [width, height] = rendered.size;
@@ -256,24 +260,6 @@ fn about(rendered: &Rendered) -> String {
     )
 }
 
-/// The triangles, points or joints that were drawn.
-fn shapes(rendered: &Rendered) -> String {
-    let counts = [
-        (rendered.triangles, "triangle"),
-        (rendered.points, "point"),
-        (rendered.joints, "joint"),
-    ];
-    let drawn = counts.into_iter().filter(|(count, _)| *count > 0);
-    let words: Vec<String> = drawn
-        .map(|(count, what)| text::plural(count, what))
-        .collect();
-    if words.is_empty() {
-        text::plural(0, "triangle")
-    } else {
-        words.join(", ")
-    }
-}
-
 /// The options that decide about the content of pictures.
 fn identity(render: &Render) -> String {
     let whole = Render {
@@ -281,31 +267,6 @@ fn identity(render: &Render) -> String {
         ..render.clone()
     };
     whole.identity()
-}
-
-/// The settings for one file, in whose folder images are looked for.
-fn beside(render: &Render, input: &Input) -> Render {
-    Render {
-        folder: inputs::folder_of(input).map(Path::to_owned),
-        ..render.clone()
-    }
-}
-
-/// The settings for reading and drawing files, one at a time or in parallel.
-fn together(render: &Render, choice: &Choice, is_one_of_many: bool) -> (Reading, Render) {
-    let parallelism = if is_one_of_many {
-        Parallelism::Off
-    } else {
-        render.parallelism
-    };
-    (
-        choice.reading(outputs::SHARES, is_one_of_many),
-        Render {
-            parallelism,
-            refuses_without_effect: !is_one_of_many,
-            ..render.clone()
-        },
-    )
 }
 
 fn make(file: &MeshFile, job: &Job, render: &Render, is_thumbnail: bool) -> JobResult {
@@ -337,18 +298,4 @@ fn thumbnail(file: &MeshFile, place: &Place, render: &Render) -> meshmap_export:
     picture.write_png(&mut png)?;
     place.overwrite(&png)?;
     Ok(rendered)
-}
-
-/// The properties of the JSON object.
-fn facts(rendered: &Rendered) -> Value {
-    let facts = json!({
-        "size": rendered.size,
-        "pictures": rendered.pictures,
-        "triangles": rendered.triangles,
-        "points": rendered.points,
-        "joints": rendered.joints,
-        "textures": outputs::textures(&rendered.textures),
-        "moment": rendered.moment,
-    });
-    json_text::with(facts, report::facts::<Render>(&rendered.report))
 }

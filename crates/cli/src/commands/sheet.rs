@@ -9,26 +9,35 @@ use std::time::Instant;
 use meshmap_render::{Error, Picture, Render, Sheet};
 use serde_json::Value;
 
-use super::{RenderArgs, beside, facts, no_mesh, shapes, together};
-use crate::commands::outputs::{self, JobResult, Paths, Summary, Written, unreadable};
-use crate::commands::{Outcome, Reporting, bad};
+use super::outputs::{self, JobResult, Paths, Summary, Written, unreadable};
+use super::pictures::{beside, facts, no_mesh, shapes, together};
+use super::{Outcome, Reporting, bad};
 use crate::inputs::{Choice, Found, Input, Reading};
 use crate::pool::Waits;
 use crate::progress::{self, Printed};
 use crate::screen::Screen;
 use crate::{text, words};
 
+/// What the user asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) paths: &'a [PathBuf],
+    pub(super) render: &'a Render,
+    /// Results are JSON.
+    pub(super) json: bool,
+}
+
 /// One picture with a tile for each file: each tile is made and released before the next.
 pub(super) fn sheet(
     found: &mut Found,
     output: &Path,
-    args: &RenderArgs,
+    wanted: Wanted<'_>,
     choice: &Choice,
     screen: Screen,
     out: &mut impl Write,
 ) -> io::Result<Outcome> {
     let start = Instant::now();
-    let (how, render) = together(&args.render, choice, true);
+    let (how, render) = together(wanted.render, choice, true);
     leave_out_others(found, &how);
     let files = Arc::new(found.files.clone());
     let [width, height] = render.size.unwrap_or(tile_size(files.len()));
@@ -48,7 +57,7 @@ pub(super) fn sheet(
     let pool = choice.pool_beside(sheet.held_bytes(), render.picture_bytes());
     let mut tiles = Tiles {
         sheet,
-        labels: Labels::new(&files, &args.paths),
+        labels: Labels::new(&files, wanted.paths),
         drawn: 0,
         failed: 0,
         broken: None,
@@ -64,14 +73,14 @@ pub(super) fn sheet(
             output: output.to_owned(),
         };
         // The sheet is written when all tiles are there, so lines are about problems only.
-        match args.json {
+        match wanted.json {
             true => Printed::result(outputs::object(&paths, result)),
             false => outputs::lines(&paths, result, true, false, screen),
         }
     };
     let handed = progress::each(&files, |input| input, choice, pool, work, report, out)?;
 
-    let failed = tiles.failed + unreadable(found, args.json, out)?;
+    let failed = tiles.failed + unreadable(found, wanted.json, out)?;
     let drawn = tiles.drawn;
     let is_done = handed == files.len();
     if let Err(error) = tiles.finish(is_done) {
@@ -84,7 +93,7 @@ pub(super) fn sheet(
     );
     let reporting = Reporting {
         quiet: choice.quiet,
-        json: args.json,
+        json: wanted.json,
     };
     Summary {
         counts,

@@ -11,11 +11,11 @@ use meshmap_export::find_up_to_date;
 use meshmap_images::Library;
 use meshmap_outputs::{Made, Outputs, Record};
 
-use super::{
+use super::outputs::{
     Job, JobResult, Plan, Summary, Totals, UpToDate, Written, lines, object, one, origin,
     unreadable,
 };
-use crate::commands::{Outcome, print_stderr};
+use super::{Outcome, print_stderr};
 use crate::inputs::{Choice, Found, Reading};
 use crate::pool::Waits;
 use crate::progress::{self, Printed};
@@ -23,7 +23,7 @@ use crate::screen::Screen;
 use crate::{text, words};
 
 /// Does all jobs and prints a summary. `make` writes the output of one file.
-pub(in crate::commands) fn all(
+pub(super) fn all(
     mut found: Found,
     jobs: Vec<Job>,
     plan: &Plan<'_>,

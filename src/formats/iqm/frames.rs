@@ -381,7 +381,7 @@ impl Channels {
             }
         }
         let before = if mask == 0 {
-            // So that the window of a pose after the last stored channel is within the reach of its frame, too.
+            // So that the window of a pose after the last stored channel ends within the reach of its frame.
             u32::from(first > 0)
         } else {
             mask.trailing_zeros()

@@ -97,7 +97,7 @@ impl Waits for Done {
 
 /// Makes outputs. The threads of a run share it.
 struct Making<Make> {
-    /// What earlier runs made; `None` for one output, which is always written.
+    /// The record of earlier runs; `None` for one output, which is always written.
     record: Option<Record>,
     is_in_store: bool,
     /// Outputs that are up to date are made again.
@@ -142,7 +142,7 @@ impl<Make: Fn(&MeshFile, &Job) -> JobResult> Making<Make> {
         record.fingerprint(&origin(&job.input, &self.how)?)
     }
 
-    /// What an earlier run made, or why it made nothing. `None` if that does not count.
+    /// The result of an earlier run: what it made, or why nothing. `None` if that does not count.
     fn earlier_result(&self, job: &Job, fingerprint: Option<&str>) -> Option<JobResult> {
         if self.force {
             return None;

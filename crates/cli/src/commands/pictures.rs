@@ -1,4 +1,4 @@
-//! What one picture and a sheet of many have in common.
+//! Settings and words of one picture and of a sheet of many.
 
 use std::path::Path;
 

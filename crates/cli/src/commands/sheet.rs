@@ -18,7 +18,7 @@ use crate::progress::{self, Printed};
 use crate::screen::Screen;
 use crate::{text, words};
 
-/// What the user asked for.
+/// The arguments of the user.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
     pub(super) paths: &'a [PathBuf],
@@ -209,7 +209,7 @@ impl Tiles<'_> {
 struct Labels<'a> {
     /// The number of files of each name.
     names: HashMap<String, u32>,
-    /// What the user named.
+    /// The files and folders of the user.
     paths: &'a [PathBuf],
 }
 

@@ -68,11 +68,11 @@ impl Materials {
         if let Some(starts) = starts.get() {
             return Ok(starts);
         }
-        let runs = materials.as_slice().chunk_by(|a, b| a == b);
-        let count = runs.clone().count();
+        let runs = || materials.as_slice().chunk_by(|a, b| a == b);
+        let count = runs().count();
         let memory = as_u64(count).saturating_mul(size_u64::<usize>());
         meter.take(memory, "groups of a mesh")?.keep();
-        Ok(starts.get_or_init(|| starts_of(runs, count)))
+        Ok(starts.get_or_init(|| starts_of(runs(), count)))
     }
 }
 

@@ -62,16 +62,15 @@ fn read_list(
     size: usize,
     meter: &Meter,
 ) -> Result<bytes::Bytes> {
-    let runs = runs(list, size);
-    for run in runs.clone() {
+    for run in runs(list, size) {
         meter.count_read(&elements(array, &span(run), size));
     }
     let stored = as_u64(list.len()).saturating_mul(as_u64(size));
     let mut out: Vec<u8> = zeroed_vec(meter, stored, stored, WHAT)?;
-    let ranges = runs.clone().map(|run| elements(array, &span(run), size));
+    let ranges = runs(list, size).map(|run| elements(array, &span(run), size));
     source.want(ranges, WHAT)?;
     let mut copies = out.chunks_exact_mut(size.max(1));
-    for run in runs {
+    for run in runs(list, size) {
         let vertices = span(run);
         let bytes = source.get(elements(array, &vertices, size), WHAT)?;
         for (vertex, copy) in run.iter().zip(&mut copies) {
@@ -124,7 +123,7 @@ pub(super) fn overlaps(meshes: &Array<raw::Mesh>) -> Arc<[bool]> {
 
 /// Splits ascending vertices where more than a page of a vertex array lies between two: reading the whole range of each mesh
 /// would multiply the number of meshes by the number of vertices.
-fn runs(vertices: &[u32], size: usize) -> impl Iterator<Item = &[u32]> + Clone {
+fn runs(vertices: &[u32], size: usize) -> impl Iterator<Item = &[u32]> {
     const GAP: u64 = 4 << 10;
     vertices.chunk_by(move |a, b| {
         let vertices_between = u64::from(b.saturating_sub(*a));

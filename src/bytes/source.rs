@@ -617,7 +617,7 @@ impl Source {
 
     /// Returns `true` if no range needs a read, as for maps and memory.
     pub(crate) fn is_in_memory(&self) -> bool {
-        matches!(self.backing, Backing::Memory(_))
+        self.in_memory().is_some()
     }
 
     /// Returns `true` if the source reads a file of the system, where a few bytes cost as much as a few thousand.

@@ -52,7 +52,7 @@ impl Materials {
             Self::One(material) => Some((*material, start..triangle_count)),
             Self::Each { materials, .. } => {
                 let rest = materials.as_slice().get(start..triangle_count)?;
-                let run = rest.chunk_by(|a, b| a == b).next()?;
+                let run = runs(rest).next()?;
                 Some((run.first()?.get(), start..start.saturating_add(run.len())))
             }
         }
@@ -68,19 +68,23 @@ impl Materials {
         if let Some(starts) = starts.get() {
             return Ok(starts);
         }
-        let runs = || materials.as_slice().chunk_by(|a, b| a == b);
-        let count = runs().count();
+        let count = runs(materials.as_slice()).count();
         let memory = as_u64(count).saturating_mul(size_u64::<usize>());
         meter.take(memory, "groups of a mesh")?.keep();
-        Ok(starts.get_or_init(|| starts_of(runs(), count)))
+        Ok(starts.get_or_init(|| starts_of(materials.as_slice(), count)))
     }
 }
 
-/// The first triangle of each of `count` runs.
-fn starts_of<'a>(runs: impl Iterator<Item = &'a [U32]>, count: usize) -> Vec<usize> {
+/// The runs of triangles that have the same material.
+fn runs(materials: &[U32]) -> impl Iterator<Item = &[U32]> {
+    materials.chunk_by(|a, b| a == b)
+}
+
+/// The first triangle of each of the `count` runs.
+fn starts_of(materials: &[U32], count: usize) -> Vec<usize> {
     let mut starts = Vec::with_capacity(count);
     let mut start = 0_usize;
-    for run in runs {
+    for run in runs(materials) {
         starts.push(start);
         start = start.saturating_add(run.len());
     }

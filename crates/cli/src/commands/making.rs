@@ -1,4 +1,4 @@
-//! The run of a command that makes outputs: those that are up to date, new ones, and the sum of all.
+//! The run of a command that makes outputs: earlier outputs that are up to date, new ones, and the sum of both.
 
 use std::io::{self, Write};
 use std::sync::Arc;

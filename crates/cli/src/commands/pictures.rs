@@ -40,7 +40,7 @@ pub(super) fn beside(render: &Render, input: &Input) -> Render {
     }
 }
 
-/// The problem of a file that is no mesh.
+/// The problem of a file that has no mesh.
 pub(super) fn no_mesh() -> Problem {
     Problem::other("unknown_format", "no mesh file".to_owned())
 }
